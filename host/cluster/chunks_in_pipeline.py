@@ -1,12 +1,13 @@
 """Each board has a run of layers and the whole graph, whose chunks follow each other through them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from hypercast.host.cluster.chunk_rows import GraphInChunks, chunks_of
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline
+from hypercast.host.cluster.reference_stage import ReferenceStage
 from hypercast.host.schedules.turns import all_forward_all_backward
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
@@ -28,20 +29,22 @@ class ChunksInPipeline(LayersInPipeline):
     ----------
     model : InitialModel
         The whole model; its sample's ``place`` is ``StaleChunks``.
-    group, runs
+    group, layers
         As of ``LayersInPipeline``.
     """
 
-    def __init__(self, model: InitialModel, group: Group, runs: Sequence[range] = ()) -> None:
+    def __init__(self, model: InitialModel, group: Group, layers: range) -> None:
         sample = model.sample
         assert isinstance(sample.place, StaleChunks)
         self._rows = GraphInChunks(sample.place.parts, sample.edges[0], sample.element_width)
         sample = replace(sample, place=self._rows)
-        super().__init__(model.with_sample(sample), group, runs)
+        model = model.with_sample(sample)
+        self._reference = ReferenceStage(model, layers)
+        super().__init__(self._reference, model, group, layers)
         self._chunks = list(chunks_of(sample, self._rows))
 
     def train_step(self, *, record: bool = False) -> Metrics:
-        if not self.oracle.step:
+        if not self._reference.oracle.step:
             metrics = super().train_step(record=record)
         else:
             metrics = self.train_on(self._chunks)

@@ -60,8 +60,10 @@ class GraphInParallel(WrappedDevice):
         return sums.metrics
 
     def evaluate(self) -> Metrics:
-        metrics = self._device.evaluate()
-        self._device.set_entries(self._totals.entries(self._device.entries()))
+        device = self._device
+        assert isinstance(device, SteppedDevice)
+        metrics = device.evaluate()
+        device.set_entries(self._totals.entries(device.entries()))
         return self._totals.metrics(metrics)
 
     def logits(self) -> tuple[IntArray, int]:

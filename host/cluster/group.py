@@ -80,6 +80,10 @@ class Group(abc.ABC):
         """This rank computes a pass of some layers (from 1) on a sample."""
         return
 
+    def spend(self, name: str, cycles: int) -> None:
+        """This rank's chip has run a program that took so many cycles."""
+        return
+
     def ahead(self, name: str) -> None:
         """What is exchanged next is needed when this is called with the same name again."""
         return

@@ -1,6 +1,6 @@
 """Each board has a run of layers; activations and gradients of micro-batches cross between them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -8,20 +8,19 @@ import numpy as np
 
 from hypercast.host.cluster.balanced_runs import balanced_runs
 from hypercast.host.cluster.group import ClusterError, Group
-from hypercast.host.cluster.stage import LayerPasses
+from hypercast.host.cluster.stage import StageDevice, StagePasses
 from hypercast.host.cluster.total import Totals
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
-from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["LayersInPipeline", "SampledPipeline", "no_metrics", "runs_of_layers"]
@@ -49,7 +48,7 @@ def runs_of_layers(network: Network, sample: Sample, boards: int) -> list[range]
     return [range(run.start + 1, run.stop + 1) for run in balanced_runs(costs, boards)]
 
 
-class LayersInPipeline(ReferenceDevice):
+class LayersInPipeline(WrappedDevice):
     """One of several devices that train together, each a run of layers, synchronously.
 
     Micro-batches of a step follow each other through the boards, one forward, one backward. Each
@@ -58,12 +57,14 @@ class LayersInPipeline(ReferenceDevice):
 
     Parameters
     ----------
+    device : TrainingDevice
+        Has this rank's layers: a ``StageDevice``.
     model : InitialModel
         The whole model, the same on all ranks.
     group : Group
         The ranks, in the order of their layers.
-    runs : sequence of range
-        The layers of each, from 1; those of ``runs_of_layers`` if none are given.
+    layers : range
+        This rank's layers, from 1.
     in_flight : sequence of int
         Micro-batches that each has begun and not done, at most; as many as there are ranks from it
         on, if none are given.
@@ -72,27 +73,18 @@ class LayersInPipeline(ReferenceDevice):
     #: What all ranks have to do at the same time.
     TOGETHER = frozenset({"train_step", "evaluate", "logits", "state", "load_state"})
 
-    def __init__(self, model: InitialModel, group: Group, runs: Sequence[range] = (),
+    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group, layers: range,
                  in_flight: Sequence[int] = ()) -> None:
-        super().__init__(model, self._made(model))
+        super().__init__(device)
+        self._network = model.network
+        self._names = tuple(model.state.parameters)
         self._group = group
         self._sample = model.sample
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
-        runs = runs or runs_of_layers(model.network, model.sample, group.size)
-        self._own = runs[group.rank]
+        self._own = layers
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
-        self._evaluated: LayerPasses | None = None
 
-    # What differs where passes take older weights or rows.
-
-    def _made(self, model: InitialModel) -> FixedGnn:
-        """What holds the parameters, and updates them."""
-        return FixedGnn(model)
-
-    @property
-    def _weights(self) -> Mapping[Tensor, Older] | None:
-        """What passes of a training step take instead of the newest parameters."""
-        return None
+    # What differs where chunks of a graph follow each other.
 
     def _turns(self, count: int) -> Iterator[tuple[bool, int]]:
         """In which order micro-batches go forward and back."""
@@ -100,76 +92,67 @@ class LayersInPipeline(ReferenceDevice):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+            raise ValueError("a step that boards share is several programs, of which no timeline "
+                             "is kept; train on one board")
         return self.train_on([self._sample])
 
     def train_on(self, samples: Sequence[Sample]) -> Metrics:
         """A step on micro-batches, whose edge weights have one exponent."""
-        oracle, group = self.oracle, self._group
+        device, group = self._stage, self._group
         group.begin_step()
-        self.begin_step()
-        begun = oracle.exponents.entries()
-        stages: dict[int, LayerPasses] = {}
+        device.begin_step()
+        begun = device.entries()
+        stages: dict[int, StagePasses] = {}
         found = None
         for forward, number in self._turns(len(samples)):
             if forward:
-                stages[number] = LayerPasses(oracle, samples[number], self._own, oracle.step_key,
-                                             weights=self._weights)
+                stages[number] = device.passes(samples[number], training=True)
                 self._pass_on(stages[number], forward=True)
                 continue
             stage = stages.pop(number)
             self._pass_on(stage, forward=False)
-            sums = self._sums(stage)
+            sums = stage.sums(no_metrics(stage.sample))
             found = sums if found is None else found + sums
         assert found is not None
         entries = {**begun, **self._totals.entries(found.entries)}
-        before = oracle.saturations.total()
-        self.update(StepSums(gradients=found.gradients, entries=entries, metrics=found.metrics,
-                             saturations=0))
+        device.update(StepSums(gradients=found.gradients, entries=entries, metrics=found.metrics,
+                               saturations=0))
         group.end_step()
-        entry_of = oracle.network.exponent_entry
-        entries = oracle.exponents.entries()
-        oracle.exponents.load({**entries, **self._totals.entries({
+        entries = device.entries()
+        entry_of = self._network.exponent_entry
+        device.set_entries({**entries, **self._totals.entries({
             entry_of(name): entries[entry_of(name)] for name in found.gradients})})
-        own = found.saturations + oracle.saturations.total() - before
+        own = found.saturations + device.saturations
         self.saturations = int(group.sum(np.array([own]))[0])
         return self._totals.metrics(found.metrics)
 
-    def _pass_on(self, stage: LayerPasses, *, forward: bool) -> None:
+    @property
+    def _stage(self) -> StageDevice:
+        device: StageDevice = self._device  # type: ignore[assignment]
+        return device
+
+    def _pass_on(self, stage: StagePasses, *, forward: bool) -> None:
         """A pass of a micro-batch, between the stages before and after."""
         group = self._group
         step = 1 if forward else -1
         source, target = group.rank - step, group.rank + step
         rows = group.receive(source) if 0 <= source < group.size else None
-        if stage.training:
-            group.compute(stage.passes.sample, self._own, forward=forward)
+        if stage.training and not self.chip:  # which counts its cycles
+            group.compute(stage.sample, self._own, forward=forward)
         rows = stage.forward(rows) if forward else stage.backward(rows)
         if 0 <= target < group.size:
             group.send(target, rows)
 
-    def _sums(self, stage: LayerPasses) -> StepSums:
-        """What a micro-batch leaves here: of this board's parameters, and entries it opened."""
-        passes, sample = stage.passes, stage.passes.sample
-        return StepSums(
-            gradients={name: gradient.accumulators for name, gradient in passes.gradients.items()},
-            entries=passes.opened | {EDGES: (sample.edge_exponent, None),
-                                     FEATURES: (sample.features.exponent, None)},
-            metrics=stage.metrics or no_metrics(sample),
-            saturations=passes.saturations.total())
-
     def evaluate(self) -> Metrics:
-        oracle = self.oracle
-        self._evaluated = stage = LayerPasses(oracle, self._sample, self._own, None)
+        device = self._stage
+        stage = device.passes(self._sample, training=False)
         self._pass_on(stage, forward=True)
-        oracle.exponents.load({
-            **oracle.exponents.entries(), **self._totals.entries(stage.passes.opened)})
+        device.set_entries({**device.entries(), **self._totals.entries(stage.opened)})
         return self._totals.metrics(stage.metrics or no_metrics(self._sample))
 
     def logits(self) -> tuple[IntArray, int]:
         last = self._group.size - 1
         if self._group.rank == last:
-            assert self._evaluated
-            self.oracle.tensors |= self._evaluated.passes.tensors
             found = super().logits()
             if last:
                 self._group.send(0, found)
@@ -180,15 +163,17 @@ class LayersInPipeline(ReferenceDevice):
 
     def state(self) -> TrainingState:
         """The state of all layers; only the leader has it."""
-        own = self.oracle.state()
+        own = super().state()
         found: tuple[dict[Tensor, Any], ...] = (
-            own.parameters, own.momentum_exponents, dict(own.versions))
+            dict(own.parameters), dict(own.momentum_exponents), dict(own.versions))
         for parts in self._group.gather(tuple(
                 {name: value for name, value in part.items() if name.layer in self._own}
                 for part in found)):
             for part, more in zip(found, parts, strict=True):
                 part.update(more)
-        return replace(own, versions=found[-1])
+        parameters, momenta, versions = found
+        return replace(own, momentum_exponents=momenta, versions=versions, parameters={
+            name: parameters[name] for name in self._names if name in parameters})
 
     @property
     def leads(self) -> bool:

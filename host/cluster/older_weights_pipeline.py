@@ -10,6 +10,7 @@ import numpy as np
 
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
+from hypercast.host.cluster.reference_stage import ReferenceStage
 from hypercast.host.cluster.stage import LayerPasses
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.initial_model import InitialModel
@@ -63,7 +64,7 @@ class OlderWeightsPipeline(LayersInPipeline):
 
     Parameters
     ----------
-    model, group, runs, in_flight
+    model, group, layers, in_flight
         As of ``LayersInPipeline``.
     staleness : sequence of int
         As of ``OlderWeightsGnn``: it does not rise from layer to layer. A board may have layers of
@@ -71,17 +72,11 @@ class OlderWeightsPipeline(LayersInPipeline):
     """
 
     def __init__(self, model: InitialModel, group: Group, staleness: Sequence[int],
-                 runs: Sequence[range] = (), in_flight: Sequence[int] = ()) -> None:
+                 layers: range, in_flight: Sequence[int] = ()) -> None:
         self._staleness = tuple(staleness)
-        super().__init__(model, group, runs, in_flight)
-
-    def _made(self, model: InitialModel) -> OlderWeightsGnn:
-        self._versions = OlderWeightsGnn(model, self._staleness)
-        return self._versions
-
-    @property
-    def _weights(self) -> Mapping[Tensor, Older]:
-        return self._versions.older
+        self._versions = versions = OlderWeightsGnn(model, self._staleness)
+        super().__init__(ReferenceStage(model, layers, versions, lambda: versions.older),
+                         model, group, layers, in_flight)
 
     def train_through(self, steps: Iterator[Sequence[Sample]], sizes: Sequence[int]) -> Metrics:
         """Steps, each of which begins while the one before is under way.
@@ -132,7 +127,7 @@ class OlderWeightsPipeline(LayersInPipeline):
             passes = stage.passes.exponents
             passes.load({**passes.entries(), **found})
             self._pass(now, stage, forward=False)
-            sums = replace(self._sums(stage), entries={})
+            sums = replace(stage.sums(no_metrics(stage.sample)), entries={})
             now.sums = sums if now.sums is None else now.sums + sums
             if last:
                 entries |= now.left(False)
@@ -177,15 +172,20 @@ class OlderWeightsPipeline(LayersInPipeline):
         return oracle.saturations.total() - before
 
     @property
+    def step(self) -> int:
+        """Steps done."""
+        return self._versions.step
+
+    @property
     def _own_weights(self) -> set[Tensor]:
         """Entries of this board's parameters."""
-        return {self.oracle.network.exponent_entry(name) for name in self.oracle.kept
+        return {self._network.exponent_entry(name) for name in self._versions.kept
                 if name.layer in self._own}
 
     def _of_backward(self, name: Tensor) -> bool:
         """Whether an entry is opened on the way back; the loss is at the end of the way there."""
         return name.kind in BACKWARD and name != Tensor(
-            Kind.GRADIENT, len(self.oracle.network.layers))
+            Kind.GRADIENT, len(self._network.layers))
 
 
 class SampledOlderWeightsPipeline(SampledPipeline):
@@ -203,7 +203,7 @@ class SampledOlderWeightsPipeline(SampledPipeline):
                  for first in range(0, count, self._micro_batches)]
         steps = self._samples_of(tuple(sizes))
         metrics, self.saturations = no_metrics(self._source.first), 0
-        while sizes and device.oracle.step < _TOGETHER:
+        while sizes and device.step < _TOGETHER:
             sizes.pop(0)
             metrics = metrics + device.train_on(next(steps))
             self.saturations += device.saturations

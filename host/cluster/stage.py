@@ -1,20 +1,24 @@
-"""A run of layers, forward and backward, of one micro-batch."""
+"""A run of layers, forward and backward, of one micro-batch: what passes of it are, and those of a
+reference.
+"""
 
 from collections.abc import Mapping
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.runtime.sampled_device import SteppedDevice
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.fixed_passes import FixedPasses
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
-__all__ = ["LayerPasses", "Rows"]
+__all__ = ["LayerPasses", "Rows", "StageDevice", "StagePasses"]
 
 
 class Rows(NamedTuple):
@@ -33,6 +37,48 @@ class Rows(NamedTuple):
     mantissas: npt.NDArray[np.signedinteger]
     exponent: int
     mask: npt.NDArray[np.uint8] | None = None
+
+
+class StagePasses(Protocol):
+    """The passes of a micro-batch through some layers, on some device.
+
+    Attributes
+    ----------
+    sample : Sample
+        The micro-batch.
+    training : bool
+        Whether it is of a training step; if not, of an evaluation.
+    metrics : Metrics or None
+        After the last layer, those of the forward pass.
+    """
+
+    sample: Sample
+    metrics: Metrics | None
+
+    @property
+    def training(self) -> bool: ...
+
+    def forward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the features or rows of the stage before; what the next one takes."""
+
+    def backward(self, rows: Rows | None) -> Rows | None:
+        """All layers, from the loss or rows of the next stage; what the stage before takes."""
+
+    @property
+    def opened(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file that the passes opened."""
+
+    def sums(self, nothing: Metrics) -> StepSums:
+        """What it leaves in training; ``nothing`` are the metrics of stages before the last."""
+
+
+class StageDevice(SteppedDevice, Protocol):
+    """A device that has a run of layers; ``begin_step`` and ``update`` are of their parameters."""
+
+    saturations: int
+
+    def passes(self, sample: Sample, *, training: bool) -> StagePasses:
+        """The passes of a micro-batch."""
 
 
 class LayerPasses:
@@ -60,6 +106,7 @@ class LayerPasses:
         self._layers = layers
         self._step_key = step_key
         self._during = Pass.EVALUATION if step_key is None else Pass.TRAINING
+        self.sample = sample
         self.passes = passes = FixedPasses(oracle.network, oracle.recipe, sample)
         passes.exponents.load(oracle.exponents.entries() if entries is None else entries)
         for name, values in ((EDGES, sample.edge_exponent), (FEATURES, sample.features.exponent)):
@@ -105,6 +152,23 @@ class LayerPasses:
             self.passes.backward_layer(number)
         before = self._layers[0] - 1
         return self._given(Tensor(Kind.GRADIENT, before)) if before else None
+
+    @property
+    def opened(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file that the passes opened."""
+        return self.passes.opened
+
+    def sums(self, nothing: Metrics) -> StepSums:
+        """What it leaves: of these layers' parameters, and entries that were opened.
+
+        ``nothing`` are the metrics of stages before the last.
+        """
+        passes, sample = self.passes, self.sample
+        return StepSums(
+            gradients={name: gradient.accumulators for name, gradient in passes.gradients.items()},
+            entries=passes.opened | {EDGES: (sample.edge_exponent, None),
+                                     FEATURES: (sample.features.exponent, None)},
+            metrics=self.metrics or nothing, saturations=passes.saturations.total())
 
     def _take(self, name: Tensor, rows: Rows) -> None:
         self.passes.tensors[name] = rows.mantissas.astype(np.int64)

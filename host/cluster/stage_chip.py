@@ -76,8 +76,17 @@ class StageChip(SteppedChip):
 
     def run(self, piece: str) -> tuple[Metrics, int]:
         """Run a piece; returns its metrics, and saturations."""
-        metrics = self._piece(piece)
+        if piece == EVALUATE:
+            metrics, cycles = self._run(piece)
+            self.evaluate_cycles += cycles
+        else:
+            metrics = self._piece(piece)
         return metrics, self._saturated
+
+    def opened(self, *, training: bool) -> frozenset[Tensor]:
+        """Entries of the exponent file that passes open."""
+        opened = self.pieces.opened
+        return opened[FORWARD] | opened[BACKWARD] if training else opened[EVALUATE]
 
     @property
     def begun(self) -> dict[Tensor, tuple[int, int | None]]:
@@ -167,19 +176,19 @@ class ChipPasses:
 
     def sums(self, nothing: Metrics) -> StepSums:
         """What it leaves here; ``nothing`` are the metrics of stages without the last layer."""
-        chip = self._chip
-        entries = chip.driver.exponent_file(chip.job)
-        opened = chip.pieces.opened(FORWARD, BACKWARD) | {EDGES, FEATURES}
+        chip, sample = self._chip, self.sample
         return StepSums(
             gradients=read_sums(chip.driver, chip.job, chip.like.state),
-            entries={name: entries[name] for name in opened},
+            entries=self.opened | {EDGES: (sample.edge_exponent, None),
+                                   FEATURES: (sample.features.exponent, None)},
             metrics=self.metrics or nothing, saturations=self._saturated)
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
-        """Exponent and peak of every entry that an evaluation opened."""
-        entries = self._chip.driver.exponent_file(self._chip.job)
-        return {name: entries[name] for name in self._chip.pieces.opened(EVALUATE)}
+        """Exponent and peak of every entry that they opened."""
+        chip = self._chip
+        entries = chip.driver.exponent_file(chip.job)
+        return {name: entries[name] for name in chip.opened(training=self.training)}
 
     def _given(self, name: Tensor) -> Rows:
         driver, job = self._chip.driver, self._chip.job

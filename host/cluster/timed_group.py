@@ -56,6 +56,7 @@ class TimedGroup(Group):
         self._seconds = seconds
         boards = boards_of(cluster, group.size)
         self._names = [board.name for board in boards]
+        self._clocks = [board.clock for board in boards]
         self._routes = {(one, other): cluster.route(boards[one], boards[other])
                         for one in range(group.size) for other in range(group.size)
                         if one != other}
@@ -83,6 +84,10 @@ class TimedGroup(Group):
         numbers = f"{layers[0]}" if len(layers) == 1 else f"{layers[0]} to {layers[-1]}"
         self._clock.compute(own, f"{'forward' if forward else 'backward'} {numbers}")
         self._alone += first
+
+    def spend(self, name: str, cycles: int) -> None:
+        self._clock.compute(cycles / self._clocks[self.rank], name)
+        self._alone += cycles / self._clocks[0]
 
     def ahead(self, name: str) -> None:
         self._clock.wait(self._arrivals.get(name, 0.0))

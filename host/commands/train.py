@@ -43,6 +43,7 @@ from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.share import Share
+from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import LAYERS, SCHEMES, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
@@ -161,7 +162,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             Trainer.of_description(description, group=group, assignment=assignment,
                                    cluster=described).follow()
         else:
-            Share(group, completed(assignment, description.sampling), described).follow_graph()
+            Share(group, completed(assignment, description.sampling), described,
+                  SharedDevices(description.device)).follow_graph()
         return
     for line in followed.lines if followed else ():
         console.print(line, highlight=False)

@@ -1,6 +1,7 @@
 """Compiles what a device has of a training that several share: a run of layers, or some rows."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import (
@@ -55,13 +56,18 @@ class Pieces:
         return [(piece_entry(piece, number), name)
                 for number, name in enumerate(self.crossing[piece])]
 
-    def opened(self, *pieces: str) -> set[Tensor]:
-        """Entries of the exponent file that pieces open."""
+    @cached_property
+    def opened(self) -> dict[str, frozenset[Tensor]]:
+        """Entries of the exponent file that each piece opens."""
         entries = list(self.job.tensors)
-        words = (word for piece in pieces for entry, _ in self.parts(piece)
-                 for word in self.job.instructions(entry))
-        return {entries[fields["o"]] for fields in map(decode, words)
-                if fields["opcode"] in (Opcode.DRAIN, Opcode.LOSS) and fields["open"]}
+        found = {}
+        for piece in self.crossing:
+            words = (word for entry, _ in self.parts(piece)
+                     for word in self.job.instructions(entry))
+            found[piece] = frozenset(
+                entries[fields["o"]] for fields in map(decode, words)
+                if fields["opcode"] in (Opcode.DRAIN, Opcode.LOSS) and fields["open"])
+        return found
 
 
 def compile_pieces(model: InitialModel, config: Config, *, layers: range = range(0),

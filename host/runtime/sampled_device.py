@@ -1,6 +1,6 @@
 """A device that trains on samples: an epoch is a step for each of them, or for each few."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, reduce
 from itertools import chain, islice, tee
@@ -49,6 +49,12 @@ class SteppedDevice(Protocol):
 
     def update(self, sums: StepSums) -> None:
         """End the step, by the sums over all its samples."""
+
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file."""
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go on with other exponents and peaks."""
 
 
 class SampledDevice(WrappedDevice):

@@ -1,6 +1,6 @@
 """A chip whose training steps are in pieces: sums of gradients pass the host on their way."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.state_transfer import read_sums, write_sums
@@ -24,6 +24,8 @@ class SteppedChip(ChipDevice):
         As those of ``ChipDevice``; the job's steps are in pieces.
     """
 
+    #: Is told of each program of a step that ran: its entry, and its cycles.
+    spent: Callable[[str, int], None] = staticmethod(lambda entry, cycles: None)
     _begun: dict[Tensor, tuple[int, int | None]]
     _of_step: dict[str, list[int]]
     _phases_of_step: dict[str, int]
@@ -100,6 +102,7 @@ class SteppedChip(ChipDevice):
         """Run a program of a step."""
         metrics, cycles = self._run(entry)
         self.train_cycles += cycles
+        self.spent(entry, cycles)
         for name, values in super().counters.items():
             before = self._of_step.get(name, [0] * len(values))
             self._of_step[name] = [sum(pair) for pair in zip(before, values, strict=True)]

@@ -24,18 +24,18 @@ from hypercast.host.cluster.older_weights_pipeline import (
     OlderWeightsPipeline,
     SampledOlderWeightsPipeline,
 )
-from hypercast.host.cluster.paced_chip import PacedChip
-from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.shared_rows import SharedRows
-from hypercast.host.cluster.timed_group import TimedGroup
+from hypercast.host.cluster.timed_group import TimedGroup, boards_of
 from hypercast.host.cluster.virtual_time import LayerSeconds
 from hypercast.host.cluster.weight_staleness import weight_staleness
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.training.board_memory import check_board_memory
 from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import GRAPH, LAYERS, agree, smoothing_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
@@ -55,8 +55,8 @@ class Share:
         How they share it; its scheme is given.
     cluster : Cluster, optional
         The boards that they stand for, or among which these are.
-    chip : callable, optional
-        Opens this rank's chip, whose steps are in pieces; else the rank is a reference.
+    devices : SharedDevices, optional
+        What ranks are; references if not given.
 
     Attributes
     ----------
@@ -66,9 +66,9 @@ class Share:
 
     def __init__(self, group: Group, assignment: Assignment,
                  cluster: Cluster | None = None,
-                 chip: Callable[[], TrainingDevice] | None = None) -> None:
+                 devices: SharedDevices | None = None) -> None:
         self._group = group
-        self._chip = chip
+        self._devices = devices or SharedDevices()
         self._assignment = assignment
         self._scheme = assignment.scheme
         self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
@@ -137,25 +137,29 @@ class Share:
         if self._scheme == LAYERS:
             stale = self._assignment.stale
             return (SampledOlderWeightsPipeline if stale else SampledPipeline)(
-                self._pipeline(model, group), *parts), group
-        device = PacedChip(self._chip(), model.network, group) if self._chip \
-            else ReferenceDevice(model, PacedGnn(model, group))
+                self._pipeline(model, group, source.capacity), *parts), group
+        device = self._devices.of_samples(model, group, source.capacity)
         return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
 
     def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
         if self._scheme == LAYERS:
             return self._pipeline(model, group)
         stale = self._assignment.stale
-        return (StaleGraphInParallel if stale else GraphInParallel)(model, group)
+        return (StaleGraphInParallel if stale else GraphInParallel)(
+            self._devices.of_rows(model, group), model, group)
 
-    def _pipeline(self, model: InitialModel, group: Group) -> LayersInPipeline:
-        if self._assignment.chunks:
-            return ChunksInPipeline(model, group, self._assignment.runs)
-        staleness = weight_staleness(self._assignment, model)
-        shares = self._assignment.runs, self._assignment.in_flight
+    def _pipeline(self, model: InitialModel, group: Group,
+                  capacity: Callable[[], Capacity] | None = None) -> LayersInPipeline:
+        assignment = self._assignment
+        runs = assignment.runs or runs_of_layers(model.network, model.sample, group.size)
+        own = runs[group.rank]
+        if assignment.chunks:
+            return ChunksInPipeline(model, group, own)
+        staleness = weight_staleness(assignment, model)
         if staleness:
-            return OlderWeightsPipeline(model, group, staleness, *shares)
-        return LayersInPipeline(model, group, *shares)
+            return OlderWeightsPipeline(model, group, staleness, own, assignment.in_flight)
+        return LayersInPipeline(self._devices.of_layers(model, group, own, capacity), model, group,
+                                own, assignment.in_flight)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""
@@ -173,6 +177,8 @@ class Share:
         """The group, with clocks if it stands for the boards of a cluster."""
         if self._cluster is None:
             return self._group
+        boards = boards_of(self._cluster, self._group.size)
+        self._devices.check_board(self._group.rank, boards[self._group.rank])
         return TimedGroup(self._group, self._cluster, _layer_seconds(model, self._cluster))
 
 

@@ -20,7 +20,6 @@ __all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_e
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
-_SHARED = {GRAPH: "a graph", LAYERS: "layers"}
 
 
 def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
@@ -73,15 +72,15 @@ def smoothing_of(assignment: Assignment) -> int | None:
     return found
 
 
-def check_sharing(boards: int, scheme: str | None, device: Device, recipe: Recipe, *,
+def check_sharing(boards: int, assignment: Assignment, device: Device, recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
-    if scheme != SAMPLES and (chips := sorted({*device.names} - {"reference"})):
+    scheme = assignment.scheme
+    if assignment.stale and (chips := sorted({*device.names} - {"reference"})):
         raise DescriptionError(
-            f"[device] {boards} boards share {_SHARED.get(scheme or '', 'a training')}, and each "
-            f"of them is a reference so far, not {' or '.join(chips)}; leave the device out, share "
-            f"samples (a sampler, micro-batches, and --scheme samples), or train on one board",
-            "device", "name")
+            f"[device] boards take rows or weights of an earlier step, and each of them is a "
+            f"reference so far, not {' or '.join(chips)}; leave the device out, or train without "
+            f"staleness", "device", "name")
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")

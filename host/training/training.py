@@ -38,6 +38,7 @@ from hypercast.host.training.prepare import (
 from hypercast.host.training.rounding import check_edges, check_features, check_weights
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
+from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import (
     check_device_names,
     check_micro_batches,
@@ -115,8 +116,8 @@ class Training:
             assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
         self._assignment = assignment
         if group:
-            check_sharing(group.size, assignment.scheme, device, self.recipe, check=check)
-            self._share = Share(group, assignment, cluster, self._chip_of(group))
+            check_sharing(group.size, assignment, device, self.recipe, check=check)
+            self._share = Share(group, assignment, cluster, SharedDevices(device, progress))
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None
@@ -191,20 +192,6 @@ class Training:
                 if chip and self._device.evaluate_on == ON_DEVICE else self._judge
             device = SampledDevice(device, self.samples, judge, self.recipe.micro_batches)
         return device
-
-    def _chip_of(self, group: Group) -> Callable[[], TrainingDevice] | None:
-        """What opens the chip of a rank; None if it is a reference."""
-        name = self._device.names[group.rank % len(self._device.names)]
-        if name == "reference":
-            return None
-
-        def opened() -> TrainingDevice:
-            assert self.samples
-            return open_device(name, self.initial, self._device.config,
-                               capacity=self.samples.capacity(), edges=self.edges, pieces=True,
-                               progress=self._progress)
-
-        return opened
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""

@@ -97,12 +97,18 @@ def test_chips_go_on_with_what_others_trained(tmp_path):
     assert (history, *rest) == whole
 
 
-def test_chips_of_a_cluster_have_its_clock():
+def test_chips_of_a_cluster_have_its_clock(tmp_path):
     """Virtual time is positive, and the bits are the same (``train_on`` looks at the time)."""
+    path = tmp_path / "cluster.toml"
+    path.write_text("[boards.small]\nboard = 'vcu128'\npreset = 'tiny'\ncount = 2\n"
+                    "[links.ethernet]\ngigabits = 100\n")
     expected = train_on(1, *KARATE, **ON_KARATE)
-    found = train_on(2, *KARATE, Device("rtl,reference", preset="tiny"),
-                     cluster=load_cluster("vcu128-2"), **ON_KARATE)
+    devices = Device("rtl,reference", preset="tiny")
+    found = train_on(2, *KARATE, devices, cluster=load_cluster(str(path)), **ON_KARATE)
     assert of_bits(found) == of_bits(expected)
+    with pytest.raises(DescriptionError, match="board 0 is a chip whose dimensions is 1, but on "
+                                               "the cluster it is vcu128-0, of 4; give --preset"):
+        train_on(2, *KARATE, devices, cluster=load_cluster("vcu128-2"), **ON_KARATE)
 
 
 @pytest.mark.parametrize(("options", "message"), [

@@ -15,7 +15,7 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
-from tests.host.models import named_model, small_graph, small_model
+from tests.host.models import named_model, small_model
 
 TINY = PRESETS["tiny"].replace(program_rows=512)
 #: Layers that begin a run, besides the first one.
@@ -54,7 +54,7 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
     chips = [StageChip(CxxrtlTransport(TINY), compile_pieces(model, TINY, layers=run), model)
              for run in runs]
     nothing = no_metrics(sample)
-    for step in range(2):
+    for _ in range(2):
         for each in (oracle, *chips):
             each.begin_step()
         begun = oracle.exponents.entries()

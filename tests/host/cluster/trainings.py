@@ -1,8 +1,10 @@
 """Trainings on several ranks of one process, compared with one board's."""
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.share import Share
+from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import completed
 from hypercast.host.training.trainer import Trainer
 from tests.host.cluster.thread_group import on_ranks
@@ -35,7 +37,9 @@ def train_on(boards, graph, *arguments, **options):
         if group.rank:
             if "sampling" not in options:
                 assignment = completed(options.get("assignment", Assignment()), Sampling())
-                return Share(group, assignment, options.get("cluster")).follow_graph()
+                device = next((one for one in arguments if isinstance(one, Device)), None)
+                return Share(group, assignment, options.get("cluster"),
+                             SharedDevices(device)).follow_graph()
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, group=group, **{
                 name: value for name, value in options.items() if name not in kept}).follow()

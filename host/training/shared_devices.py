@@ -1,0 +1,115 @@
+"""Opens the device of a board that trains with others: a reference, or a chip."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.paced_chip import PacedChip
+from hypercast.host.cluster.paced_gnn import PacedGnn
+from hypercast.host.cluster.part_chip import PartChip
+from hypercast.host.cluster.reference_stage import ReferenceStage
+from hypercast.host.cluster.shared_rows import SharedRows
+from hypercast.host.cluster.stage_chip import StageChip
+from hypercast.host.compiler.compiler import compile_sampled
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.stepped_chip import SteppedChip
+from hypercast.host.runtime.transport import Transport
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.device import Device
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.network import AGGREGATE_FIRST
+
+__all__ = ["SharedDevices"]
+
+#: Fields of a configuration that change no cycle: how much there is room for.
+_ROOM = ("channel_words", "program_rows", "weight_rows", "tensors")
+
+
+class SharedDevices:
+    """The devices of boards that train together.
+
+    Parameters
+    ----------
+    device : Device
+        Names one for all ranks, or one for each; and their configuration.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+
+    def __init__(self, device: Device | None = None,
+                 progress: Callable[[str], None] = lambda text: None) -> None:
+        self._device = device or Device()
+        self._progress = progress
+
+    def name(self, rank: int) -> str:
+        """Name of a rank's device."""
+        names: tuple[str, ...] = self._device.names
+        return names[rank % len(names)]
+
+    def is_chip(self, rank: int) -> bool:
+        """Whether a rank's device is a chip."""
+        return self.name(rank) != "reference"
+
+    def check_board(self, rank: int, board: Board) -> None:
+        """Refuse a chip that is not that of the cluster's board which it stands for.
+
+        Raises
+        ------
+        DescriptionError
+            If it would take other cycles.
+        """
+        if not self.is_chip(rank):
+            return
+        own, other = self._device.config, board.config
+        rooms = {name: getattr(own, name) for name in _ROOM}
+        for name, value in own.to_dict().items():
+            if value != getattr(other.replace(**rooms), name):
+                raise DescriptionError(
+                    f"board {rank} is a chip whose {name} is {value}, but on the cluster it is "
+                    f"{board.name}, of {getattr(other, name)}; give --preset and -P as that board "
+                    f"has them, or another --cluster", "device", name)
+
+    def of_samples(self, model: InitialModel, group: Group,
+                   capacity: Callable[[], Capacity]) -> TrainingDevice:
+        """A device with the whole model, whose steps are in pieces."""
+        if not self.is_chip(group.rank):
+            return ReferenceDevice(model, PacedGnn(model, group))
+        config = self._device.config
+        job = compile_sampled(model, config, capacity(), ahead=False, pieces=True)
+        return PacedChip(SteppedChip(self._transport(group), job, model, progress=self._progress),
+                         group)
+
+    def of_layers(self, model: InitialModel, group: Group, layers: range,
+                  capacity: Callable[[], Capacity] | None) -> TrainingDevice:
+        """A device with a run of layers: a ``StageDevice``."""
+        if not self.is_chip(group.rank):
+            return ReferenceStage(model, layers)
+        pieces = compile_pieces(model, self._device.config, layers=layers,
+                                capacity=capacity() if capacity else None)
+        chip = StageChip(self._transport(group), pieces, model, progress=self._progress)
+        chip.spent = group.spend
+        return chip
+
+    def of_rows(self, model: InitialModel, group: Group) -> TrainingDevice:
+        """A device with some rows of a graph, whose steps are in pieces; all ranks call this."""
+        sample = model.sample
+        assert isinstance(sample.place, SharedRows)
+        sample.place.connect(group)
+        if model.network.layers[0].order == AGGREGATE_FIRST:
+            features = sample.place.bring_features(sample.features.exponent)
+            brought = model.with_sample(replace(
+                sample, features=sample.features._replace(values=features)))
+        else:
+            brought = model
+        if not self.is_chip(group.rank):
+            return ReferenceDevice(model, PacedGnn(model, group))
+        pieces = compile_pieces(brought, self._device.config)
+        return PacedChip(PartChip(self._transport(group), pieces, model, progress=self._progress),
+                         group)
+
+    def _transport(self, group: Group) -> Transport:
+        return open_transport(self.name(group.rank), self._device.config, progress=self._progress)
