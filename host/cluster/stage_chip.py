@@ -55,11 +55,11 @@ class StageChip(SteppedChip):
     def load(self, sample: Sample) -> None:
         """Bring a micro-batch, but for what comes from other stages."""
         self._sample = sample
+        if self.job.plan.capacity is None:
+            return  # there is no other
         try:
             job = with_sample(self.job, sample)
         except CapacityError:
-            if self.job.plan.capacity is None:
-                raise
             self._compile_larger(sample)
             job = with_sample(self.job, sample)
         self.job = job

@@ -105,6 +105,7 @@ class Emitter:
     schedule: Schedule = field(default_factory=Schedule)
     _drained: set[Tensor] = field(default_factory=set)
     _openers: dict[Tensor, Tensor] = field(default_factory=dict)  # first result of each entry
+    _opened: set[Tensor] = field(default_factory=set)  # by programs that this one goes on with
     _prefetched: bool = False
 
     # Products.
@@ -233,7 +234,9 @@ class Emitter:
                       if self.exponent_entry(name) == self.exponent_entry(factors[1])
                       for part in self._weights(weights)]
         entry = self.exponent_entry(result)
-        if entry not in self._openers:
+        if entry in self._opened:
+            pass  # it has its exponent
+        elif entry not in self._openers:
             self._openers[entry] = result
             writes.append(("exponent", entry))
         elif self._openers[entry] != result:
@@ -258,7 +261,8 @@ class Emitter:
                 vertices.count_of(rows), rows.rows, region.channel,
                 aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
                 mask_read=bool(mask_read), mask_write=bool(mask_write)),
-            reads=reads, writes=writes, accumulators=accumulators, opens=entry,
+            reads=reads, writes=writes, accumulators=accumulators,
+            opens=None if entry in self._opened else entry,
             vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
             channel=region.channel, address=region.panel(panel, rows.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
@@ -307,11 +311,15 @@ class Emitter:
         self.operands.stay()
         return True
 
-    def halt(self, *, phase: int, step: int) -> None:
-        """End the program; with ``step``, also the training step."""
+    def halt(self, *, phase: int, step: int, goes_on: bool = False) -> None:
+        """End the program; with ``step``, also the training step.
+
+        If it ``goes_on`` with the next one, entries of the exponent file that were opened stay so.
+        """
         self.schedule.halt(phase=phase, step=step)
         self.operands.halt()
         self._drained.clear()
+        self._opened = self._opened | set(self._openers) if goes_on else set()
         self._openers.clear()
         self._prefetched = False
 

@@ -91,9 +91,9 @@ class GradientEmitter:
                 a=emitter.tensor(ONE), b=emitter.tensor(ONE), o=emitter.tensor(name),
                 peak_of=emitter.tensor(name))
 
-    def halt(self, *, phase: int, step: int = 1) -> None:
-        """End the program, and with ``step`` the training step."""
-        self.emitter.halt(phase=phase, step=step)
+    def halt(self, *, phase: int, step: int = 1, goes_on: bool = False) -> None:
+        """End the program, as ``Emitter.halt``."""
+        self.emitter.halt(phase=phase, step=step, goes_on=goes_on)
         self._reduction_groups.clear()
 
     def _portion(self, weights: Weights, portion: Portion) -> dict[str, int]:

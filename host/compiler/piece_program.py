@@ -69,7 +69,7 @@ class PieceProgram(Program):
         self._run_forward(Pass.TRAINING)
         if self._has_last:
             self._loss()
-        self.emitter.halt(phase=self._phase(PhaseKind.LOSS), step=0)
+        self.emitter.halt(phase=self._phase(PhaseKind.LOSS), step=0, goes_on=True)
 
     def evaluate(self) -> None:
         """Layers forward, without dropout."""
@@ -120,7 +120,7 @@ class PieceProgram(Program):
         if self.emitter.schedule.empty:
             parts[-1] = source
             return
-        self.gradient_emitter.halt(phase=phase, step=0)
+        self.gradient_emitter.halt(phase=phase, step=0, goes_on=True)
         self._entries[piece_entry(self._piece, len(parts))] = self.rows
         parts.append(source)
 

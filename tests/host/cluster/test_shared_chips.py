@@ -51,7 +51,7 @@ def test_a_graph(devices, graph, model, optimiser):
     ("rtl,rtl,rtl", CLASSES, Model("gin", hidden=(5, 4)), {
         "sampling": Sampling(sampler="neighbours", batch=8, fan_outs=(3, 2)), "micro_batches": 4,
         "optimiser": "adam"}),
-    ("rtl,reference,rtl", CLASSES, Model(hidden=(6, 5), residual=True), WALKS),
+    ("rtl,reference,rtl", CLASSES, Model(hidden=(6, 6), residual=True), WALKS),
 ])
 def test_layers(devices, graph, model, options):
     compare(devices, graph, model, assignment=LAYERS, **options)
