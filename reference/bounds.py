@@ -1,5 +1,7 @@
 """Proof, before training, that no accumulator of the chip can overflow."""
 
+from collections.abc import Sequence
+
 from hypercast.reference.array_types import IntMatrix
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.tensor import Kind, Tensor
@@ -8,8 +10,9 @@ from hypercast.rtl.config import Config
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
 
 
-def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatrix,
-                       element_width: int, root_weight: int = 0) -> dict[str, int]:
+def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features: IntMatrix,
+                       element_width: int, root_weight: int = 0, *,
+                       trained: bool = True) -> dict[str, int]:
     """Largest magnitude every kind of accumulator could reach, by what it sums.
 
     A sum is bounded by the sum of its terms' magnitudes, whatever the order. Mantissas that are
@@ -18,29 +21,37 @@ def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatr
     Parameters
     ----------
     network : Network
-        What is trained.
-    adjacency, features : scipy.sparse array or array of int
-        Mantissas.
+        What is computed.
+    matrices : sequence of scipy.sparse arrays or arrays of int
+        For each layer, (rows of its output, rows of its input): mantissas of edge weights.
+    features : scipy.sparse array or array of int
+        Mantissas of the input features.
     element_width : int
         Bits of a mantissa.
     root_weight : int
         Edge weight with which up to two rows are added to a sum.
+    trained : bool
+        Whether there is a backward pass.
     """
     top = 1 << element_width - 1
     bias = top << Config(element_width=element_width).accumulator_width - element_width - 1
-    edges, inputs = abs(adjacency), abs(features)
-    into, out_of = (int(edges.sum(axis=axis).max()) for axis in (1, 0))
-    gradients = gradient_bounds(network, features, element_width)
-    bounds = {
-        "sum of a vertex's edge weights": (into + root_weight) * top + bias,
-        "sum of the edge weights from a vertex": (out_of + 2 * root_weight) * top,
-        "sum of a bias gradient over the vertices": gradients[Tensor(Kind.BIAS, 1)],
-    }
+    inputs = abs(features)
+    distinct = [abs(matrix) for matrix in {id(one): one for one in matrices}.values()]
+    into, out_of = (max(int(edges.sum(axis=axis).max()) for edges in distinct) for axis in (1, 0))
+    bounds = {"sum of a vertex's edge weights": (into + root_weight) * top + bias}
     for number, layer in enumerate(network.layers, 1):
         known = number == 1 and layer.order != AGGREGATE_FIRST
         row = int(inputs.sum(axis=1).max()) if known else layer.features_in * top
         bounds[f"sum over the input features of layer {number}"] = (
             row * top + (0 if layer.order == COMBINE_FIRST else bias))
+    if not trained:
+        return bounds
+    gradients = gradient_bounds(network, features, element_width,
+                                [features.shape[0], *(matrix.shape[0] for matrix in matrices)])
+    bounds["sum of the edge weights from a vertex"] = (out_of + 2 * root_weight) * top
+    bounds["sum of a bias gradient over the vertices"] = max(
+        gradients[Tensor(Kind.BIAS, number)] for number, _ in enumerate(network.layers, 1))
+    for number, layer in enumerate(network.layers, 1):
         bounds[f"sum of a weight gradient of layer {number} over the vertices"] = (
             max(gradients[weight.name] for weight in network.weights(number)))
         if number > 1:
@@ -49,7 +60,8 @@ def accumulator_bounds(network: Network, adjacency: IntMatrix, features: IntMatr
     return bounds
 
 
-def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -> dict[Tensor, int]:
+def gradient_bounds(network: Network, features: IntMatrix, element_width: int,
+                    rows: Sequence[int] = ()) -> dict[Tensor, int]:
     """Largest magnitude each parameter's gradient could reach, summed over some vertices.
 
     Parameters
@@ -60,6 +72,8 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -
         Mantissas of these vertices' input features.
     element_width : int
         Bits of a mantissa.
+    rows : sequence of int, optional
+        Vertices of the input, and of every layer's output, if they are not the same.
 
     Returns
     -------
@@ -67,19 +81,21 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int) -
         Bound by parameter name.
     """
     top = 1 << element_width - 1
-    unknown = features.shape[0] * top
+    rows = rows or [features.shape[0]] * (len(network.layers) + 1)
     bounds: dict[Tensor, int] = {}
     for number, layer in enumerate(network.layers, 1):
         known = number == 1 and layer.order != AGGREGATE_FIRST
-        column = int(abs(features).sum(axis=0).max()) if known else unknown
+        # Sums over neighbours have the rows of the output, their factors those of the input.
+        summed = rows[number if layer.order == AGGREGATE_FIRST else number - 1] * top
+        column = int(abs(features).sum(axis=0).max()) if known else summed
         for weight in network.weights(number):
             bounds[weight.name] = column * top
-        bounds[Tensor(Kind.BIAS, number)] = unknown
+        bounds[Tensor(Kind.BIAS, number)] = rows[number] * top
     return bounds
 
 
-def check_accumulators(network: Network, adjacency: IntMatrix, features: IntMatrix,
-                       element_width: int, root_weight: int = 0) -> None:
+def check_accumulators(network: Network, matrices: Sequence[IntMatrix], features: IntMatrix,
+                       element_width: int, root_weight: int = 0, *, trained: bool = True) -> None:
     """Refuse what could overflow an accumulator; parameters as for ``accumulator_bounds``.
 
     Raises
@@ -89,7 +105,8 @@ def check_accumulators(network: Network, adjacency: IntMatrix, features: IntMatr
     """
     width = Config(element_width=element_width).accumulator_width
     limit = (1 << width - 1) - 1
-    bounds = accumulator_bounds(network, adjacency, features, element_width, root_weight)
+    bounds = accumulator_bounds(network, matrices, features, element_width, root_weight,
+                                trained=trained)
     for what, bound in bounds.items():
         if bound > limit:
             raise ValueError(f"{what} could reach {bound}, but an accumulator of {width} bits "

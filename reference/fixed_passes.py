@@ -46,6 +46,8 @@ class FixedPasses:
         Gives the bits of a mantissa, headroom, and the loss.
     sample : Sample
         What it is computed of.
+    trained : bool
+        Whether there is a backward pass, too.
 
     Attributes
     ----------
@@ -75,7 +77,9 @@ class FixedPasses:
         If an accumulator might overflow.
     """
 
-    def __init__(self, network: Network, recipe: Recipe, sample: Sample) -> None:
+    def __init__(self, network: Network, recipe: Recipe, sample: Sample, *,
+                 trained: bool = True) -> None:
+        self._trained = trained
         self.network = network
         self.recipe = recipe
         self._width = recipe.element_width
@@ -102,9 +106,8 @@ class FixedPasses:
         if sample.loss_unit != self.sample.loss_unit:
             raise ValueError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
                              f"before {self.sample.loss_unit}; make all samples with one unit")
-        for edges in {id(edges): edges for edges in sample.edges}.values():
-            check_accumulators(self.network, edges, sample.features.values, self._width,
-                               sample.root_weight)
+        check_accumulators(self.network, sample.edges, sample.features.values, self._width,
+                           sample.root_weight, trained=self._trained)
         self.sample = sample
         self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
         self.tensors[FEATURES], self.exponents[FEATURES] = sample.features

@@ -20,7 +20,7 @@ class Judge(FixedPasses):
     """
 
     def __init__(self, network: Network, recipe: Recipe, sample: Sample) -> None:
-        super().__init__(network, recipe, sample)
+        super().__init__(network, recipe, sample, trained=False)
         self._given = self.exponents.entries()
 
     def judge(self, state: TrainingState) -> Metrics:

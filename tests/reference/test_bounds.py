@@ -3,14 +3,20 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.bounds import accumulator_bounds, check_accumulators, gradient_bounds
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Layer, Network
+from hypercast.reference.network import (
+    AGGREGATE_FIRST,
+    COMBINE_FIRST,
+    LINEAR,
+    Layer,
+    Network,
+)
 
 EDGES = scipy.sparse.csr_array(np.array([[100, -50], [0, 127]]))
 FEATURES = np.array([[1, -2, 3], [4, 5, 6]])
 
 
 def test_known_mantissas_count_as_they_are():
-    bounds = accumulator_bounds(Network.of_widths((3, 4, 2)), EDGES, FEATURES, 8)
+    bounds = accumulator_bounds(Network.of_widths((3, 4, 2)), [EDGES, EDGES], FEATURES, 8)
     bias = 2**38  # an 8-bit bias shifted as far as a 40-bit accumulator allows
     assert bounds["sum of a vertex's edge weights"] == 150 * 128 + bias
     assert bounds["sum of the edge weights from a vertex"] == 177 * 128
@@ -22,14 +28,15 @@ def test_known_mantissas_count_as_they_are():
 
 def test_aggregated_features_are_not_known():
     bounds = accumulator_bounds(
-        Network.of_widths((3, 2), orders=AGGREGATE_FIRST), EDGES, FEATURES, 8)
+        Network.of_widths((3, 2), orders=AGGREGATE_FIRST), [EDGES], FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 3 * 128 * 128 + 2**38
     assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 2 * 128 * 128
 
 
 def test_rows_that_are_added_count():
     network = Network.of_widths((3, 4, 2))
-    alone, added = (accumulator_bounds(network, EDGES, FEATURES, 8, weight) for weight in (0, 64))
+    alone, added = (accumulator_bounds(network, [EDGES, EDGES], FEATURES, 8, weight)
+                    for weight in (0, 64))
     more = {name: added[name] - bound for name, bound in alone.items() if added[name] != bound}
     assert more == {"sum of a vertex's edge weights": 64 * 128,
                     "sum of the edge weights from a vertex": 2 * 64 * 128}
@@ -39,7 +46,7 @@ def test_linear_layers():
     """Known features count as they are, and the bias is added to the product."""
     layers = (Layer(features_in=3, features_out=4, order=LINEAR),
               Layer(features_in=4, features_out=2, order=LINEAR))
-    bounds = accumulator_bounds(Network(layers=layers), EDGES, FEATURES, 8)
+    bounds = accumulator_bounds(Network(layers=layers), [EDGES, EDGES], FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 15 * 128 + 2**38
     assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 9 * 128
     assert bounds["sum over the input features of layer 2"] == 4 * 128 * 128 + 2**38
@@ -57,11 +64,35 @@ def test_gradients_over_some_vertices(features):
 
 
 def test_usual_sizes_fit():
-    check_accumulators(Network.of_widths((3, 512, 2)), EDGES, FEATURES, 8)
-    check_accumulators(Network.of_widths((3, 65536, 2)), EDGES, FEATURES, 16)
+    check_accumulators(Network.of_widths((3, 512, 2)), [EDGES, EDGES], FEATURES, 8)
+    check_accumulators(Network.of_widths((3, 65536, 2)), [EDGES, EDGES], FEATURES, 16)
 
 
 @pytest.mark.parametrize(("width", "hidden"), [(16, 2**17), (8, 2**25)])
 def test_too_many_features_are_refused(width, hidden):
     with pytest.raises(ValueError, match="sum over the input features of layer 2 could reach"):
-        check_accumulators(Network.of_widths((3, hidden, 2)), EDGES, FEATURES, width)
+        check_accumulators(Network.of_widths((3, hidden, 2)), [EDGES, EDGES], FEATURES, width)
+
+
+def test_a_layers_gradients_are_summed_over_its_own_rows():
+    """A sample's layers have fewer and fewer rows; what is aggregated has those of the output."""
+    matrices = [scipy.sparse.csr_array(np.ones((rows, columns), dtype=np.int64))
+                for rows, columns in ((40, 100), (7, 40))]
+    features = np.ones((100, 3), dtype=np.int64)
+    what = "sum of a weight gradient of layer 2 over the vertices"
+    for orders, rows in ((COMBINE_FIRST, 40), (AGGREGATE_FIRST, 7)):
+        network = Network.of_widths((3, 4, 2), orders=orders)
+        assert accumulator_bounds(network, matrices, features, 8)[what] == rows * 128 * 128
+    assert gradient_bounds(network, features, 8, (100, 40, 7)) == {
+        "W1": 40 * 128 * 128, "b1": 40 * 128, "W2": 7 * 128 * 128, "b2": 7 * 128}
+
+
+def test_an_evaluation_has_no_gradients():
+    """A graph that is too large to train on at once is evaluated all the same."""
+    vertices = 1 << 17
+    one = scipy.sparse.eye_array(vertices, dtype=np.int64, format="csr")
+    network = Network.of_widths((3, 4, 2), orders=AGGREGATE_FIRST)
+    features = np.ones((vertices, 3), dtype=np.int64)
+    with pytest.raises(ValueError, match="weight gradient of layer 1 over the vertices could"):
+        check_accumulators(network, [one, one], features, 16)
+    check_accumulators(network, [one, one], features, 16, trained=False)
