@@ -2,16 +2,20 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
 from hypercast.host.compiler.packing import (
     deal,
     pack_entry,
+    pack_masks,
     pack_panels,
     pack_records,
     pack_rows,
     undeal,
     unpack_entry,
+    unpack_masks,
     unpack_panels,
     unpack_rows,
 )
@@ -134,3 +138,17 @@ def test_full_channel_is_refused_with_the_remedy():
     memory.matrix(FEATURES, 0, 16)
     with pytest.raises(CapacityError, match=r"channel_words is 64, but 80 are.*channel 0.*128"):
         memory.check({})
+
+
+@given(st.integers(0, 30), st.integers(1, 20), st.integers(0, 9), st.sampled_from([2, 4, 16]))
+def test_masks(rows, columns, more, lanes):
+    """Rows are packed by ``mask_rows``, the first one lowest; panels begin with a word."""
+    config = Config(lanes=lanes)
+    mask = np.random.default_rng(rows).random((rows, columns)) < 0.5
+    words = pack_masks(mask, rows + more, config)
+    assert len(words) == -(-columns // lanes) * -(-(rows + more) // config.mask_rows)
+    np.testing.assert_array_equal(unpack_masks(words, rows, columns, rows + more, config), mask)
+    if rows and len(words):
+        first = int(words[0, 0])
+        assert [first >> lane & 1 for lane in range(min(lanes, columns))] == list(
+            mask[0, :lanes].astype(int))

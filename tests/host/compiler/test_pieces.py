@@ -1,0 +1,108 @@
+"""Shares of a training: what programs they have, what they have room for, and what crosses."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, PIECES, UPDATE
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.reference.tensor import FEATURES, Tensor
+from hypercast.rtl.isa import Opcode, decode
+from tests.host.models import SMALL, small_graph, small_model
+
+CONFIG = SMALL.replace(program_rows=1024)
+COMBINE, AGGREGATE = ("combine_first",) * 3, ("aggregate_first",) * 3
+
+
+def part(orders, dropout=0.0):
+    """A model with half of the vertices of a graph."""
+    model = small_model(small_graph(12), hidden=(4, 5), config=CONFIG, orders=orders,
+                        dropout=dropout)
+    sample, *_ = parts_of(model.sample, Division.counted(
+        model.sample.edges[0], np.arange(12) // 6, 2))
+    if orders[0] == "aggregate_first":
+        rows = len(sample.labels) + sample.place.others(transposed=False)
+        values = np.ones((rows, model.network.features), dtype=np.int64)
+        sample = replace(sample, features=sample.features._replace(values=values))
+    return model.with_sample(sample)
+
+
+def opcodes(job, entry):
+    return [decode(word)["opcode"] for word in job.instructions(entry)]
+
+
+@pytest.mark.parametrize("layers", [range(1, 4), range(1, 2), range(2, 4), range(2, 3)])
+def test_a_run_of_layers(layers):
+    """It has its own parameters only, and just what it reads and writes."""
+    pieces = compile_pieces(small_model(hidden=(4, 5), config=CONFIG), CONFIG, layers=layers)
+    job = pieces.job
+    assert list(job.entries) == list(PIECES)
+    assert pieces.crossing == {name: [None] for name in PIECES}
+    assert {name.layer for name in job.weights} == set(layers)
+    hidden = {name.layer for name in job.regions if isinstance(name, Tensor)
+              and str(name).startswith("H")}
+    assert hidden == {layer for layer in range(layers[0] - 1, layers[-1] + 1) if 0 < layer < 3}
+    assert (FEATURES in job.regions) == (1 in layers)
+    assert (Opcode.LOSS in opcodes(job, FORWARD)) == (3 in layers)
+    assert opcodes(job, UPDATE).count(Opcode.UPDATE) == sum(
+        len(weights.portions) for weights in job.weights.values())
+    assert {str(name) for name in pieces.opened[BACKWARD]} >= {
+        f"dZ{layer - 1}" for layer in layers if layer > 1}
+    assert pieces.opened[EVALUATE] == {name for name in pieces.opened[EVALUATE]
+                                       if str(name).endswith(".eval")}
+
+
+def test_runs_take_less_memory_than_all_layers():
+    model = small_model(hidden=(4, 5), config=CONFIG)
+    whole = compile_pieces(model, CONFIG).job
+    for first, last in pairwise((1, 2, 3, 4)):
+        job = compile_pieces(model, CONFIG, layers=range(first, last)).job
+        assert sum(region.words for region in job.regions.values()) < sum(
+            region.words for region in whole.regions.values())
+        assert len(job.program) < len(whole.program)
+
+
+@pytest.mark.parametrize(("orders", "forward", "backward"), [
+    (COMBINE, [None, "T1", "T2", "T3"], ["dZ3", "dZ2", "dZ1"]),
+    (AGGREGATE, [None, "H1", "H2"], [None, "dM3", "dM2"])])
+def test_rows_cross_before_they_are_summed(orders, forward, backward):
+    """Features never change, and cross before the first step."""
+    pieces = compile_pieces(part(orders), CONFIG)
+    assert pieces.crossing[FORWARD] == forward
+    assert pieces.crossing[EVALUATE] == [name and f"{name}.eval" for name in forward]
+    assert pieces.crossing[BACKWARD] == backward
+    assert [entry for entry, _ in pieces.parts(FORWARD)] == [
+        FORWARD, *(f"{FORWARD} {number}" for number in range(1, len(forward)))]
+    for piece in (FORWARD, BACKWARD):
+        for entry, name in pieces.parts(piece):
+            sums = opcodes(pieces.job, entry).count(Opcode.AGGREGATE)
+            assert bool(sums) == (name is not None or (entry, orders) == (FORWARD, AGGREGATE))
+
+
+def test_no_entry_is_opened_twice_in_a_step():
+    """Layers with jumping knowledge share entries, whatever program stores a tensor first."""
+    pieces = compile_pieces(part(COMBINE, dropout=0.5), CONFIG)
+    opened = [fields["o"] for piece in (FORWARD, BACKWARD) for entry, _ in pieces.parts(piece)
+              for fields in map(decode, pieces.job.instructions(entry))
+              if fields["opcode"] in (Opcode.DRAIN, Opcode.LOSS) and fields["open"]]
+    assert len(opened) == len(set(opened))
+
+
+def test_dropout_of_shared_rows_is_not_hashed():
+    """Masks are read where they are written; the chip knows no ranks of its rows."""
+    job = compile_pieces(part(COMBINE, dropout=0.5), CONFIG).job
+    fields = [decode(word) for word in job.program]
+    assert not any(one.get("dropout") for one in fields)
+    forward = [one for one in fields if one["opcode"] == Opcode.DRAIN and one["mask_write"]]
+    assert forward
+    assert all(one["mask_read"] for one in forward)
+
+
+def test_what_does_not_fit():
+    with pytest.raises(CapacityError, match="channel_words is 64, but"):
+        compile_pieces(small_model(config=CONFIG), CONFIG.replace(channel_words=64))
