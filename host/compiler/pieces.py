@@ -39,9 +39,9 @@ class Pieces:
     Parameters
     ----------
     job : Job
-        Its entries are those of ``PIECES``, and of their parts.
+        The programs: their entries are ``PIECES``, and parts of them.
     layers : range
-        Its layers, from 1.
+        Layers of the share, from 1.
     crossing : dict
         Piece to the tensors of which rows of others have to be there before each of its parts; None
         where none have to.

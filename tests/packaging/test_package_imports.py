@@ -22,7 +22,8 @@ PACKAGES = {
     "host/training/description":
         "host/files host/graphs host/runtime reference rtl",
     "host/cluster":
-        "boards host/files host/runtime host/schedules host/training/description reference rtl",
+        "boards host/compiler host/files host/runtime host/runtime/transport host/schedules "
+        "host/training/description reference rtl",
     "host/training":
         "host/cluster host/compiler host/cycle_model host/files host/graphs host/planner "
         "host/runtime host/runtime/transport host/training/description reference rtl sim",
