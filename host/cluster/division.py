@@ -78,7 +78,8 @@ class Division:
         """What a board has of edges and halo if each vertex has a certain owner."""
         rows, columns = adjacency.tocoo().coords
         crossing = owner[rows] != owner[columns]
-        pairs = np.unique(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])
+        pairs = np.sort(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         return cls(boards=owner, edges=np.bincount(owner[rows], minlength=boards),
                    halos=np.bincount(pairs // len(owner), minlength=boards),
                    cut=int(np.count_nonzero(crossing)))

@@ -18,7 +18,7 @@ from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 
-__all__ = ["NetworkLayer", "Problem"]
+__all__ = ["NetworkLayer", "Problem", "summed_columns"]
 
 
 class NetworkLayer(NamedTuple):
@@ -42,6 +42,19 @@ class NetworkLayer(NamedTuple):
     def columns(self) -> int:
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
+
+
+def summed_columns(network: Network, number: int) -> tuple[list[int], list[int]]:
+    """Columns of what a layer (from 1) sums over neighbours, forward and backward."""
+    layer = network.layers[number - 1]
+    if layer.order == LINEAR:
+        return [], []
+    combining = layer.order == COMBINE_FIRST
+    # Backward, gradients of outputs that those of weights take, and of inputs.
+    backward = [layer.features_out] if combining else []
+    if number > 1 and network.sums_gradients(number):
+        backward.append(layer.features_in)
+    return [layer.features_out if combining else layer.features_in], backward
 
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
@@ -231,16 +244,17 @@ class Problem:
         """Columns of the rows of others that parts of the vertices read, in each exchange."""
         found = []
         for _, network, number in self.layers:
-            layer = network.layers[number - 1]
-            if layer.order == COMBINE_FIRST:
-                # The products forward, and the gradients of outputs that those of weights take.
-                found += [layer.features_out] * 2
-            elif layer.order == AGGREGATE_FIRST and number > 1:
-                # A first layer's inputs never change: they are brought once.
-                found.append(layer.features_in)
-            if number > 1 and layer.order != LINEAR and network.sums_gradients(number):
-                found.append(layer.features_in)
+            forward, backward = summed_columns(network, number)
+            # A first layer's inputs never change: they are brought once.
+            constant = number == 1 and network.layers[0].order == AGGREGATE_FIRST
+            found += [*([] if constant else forward), *backward]
         return found
+
+    @property
+    def sent_columns(self) -> list[int]:
+        """Columns of the rows of others that cores of a part send, each time they do."""
+        return [columns for _, network, number in self.layers
+                for way in summed_columns(network, number) for columns in way]
 
     @property
     def weights(self) -> int:

@@ -2,11 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
@@ -21,22 +19,18 @@ from hypercast.host.cluster.led_device import LedDevice, follow
 from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
-from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup
 from hypercast.host.cluster.two_versions_pipeline import (
     SampledTwoVersionsPipeline,
     TwoVersionsPipeline,
 )
-from hypercast.host.cluster.virtual_time import LayerSeconds
-from hypercast.host.planner.layer_costs import layer_cost
-from hypercast.host.planner.statistics import Statistics
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.board_memory import check_board_memory
+from hypercast.host.training.layer_seconds import layer_seconds
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.sharing import GRAPH, LAYERS, agree, smoothing_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
-from hypercast.reference.sample import Sample
 
 __all__ = ["Share"]
 
@@ -159,35 +153,5 @@ class Share:
         """The group, with clocks if it stands for the boards of a cluster."""
         if self._cluster is None:
             return self._group
-        return TimedGroup(self._group, self._cluster, _layer_seconds(model, self._cluster))
-
-
-def _layer_seconds(model: InitialModel,
-                   cluster: Cluster) -> Callable[[Sample, int], list[LayerSeconds]]:
-    """What the cycle model gives for the layers of a sample on a board of the cluster."""
-    adam, network = model.recipe.optimiser == "adam", model.network
-
-    @cache
-    def of_counts(vertices: tuple[int, ...], edges: tuple[int, ...], square: bool,
-                  board: Board) -> list[LayerSeconds]:
-        statistics = Statistics(vertices=vertices, edges=edges, sampled=not square)
-        costs = [layer_cost(network, number, statistics, board, adam)
-                 for number in range(1, len(edges) + 1)]
-        return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
-
-    def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
-        whole = sample.square or isinstance(sample.place, SharedRows)
-        own = len(sample.labels)
-        rows = (own,) * len(sample.rows) if whole else sample.rows
-        # Samples are much alike: counts are rounded to a fiftieth of themselves.
-        return of_counts(
-            tuple(map(_rounded, rows)), tuple(_rounded(matrix.nnz) for matrix in sample.edges),
-            whole, cluster.boards[board])
-
-    return seconds
-
-
-def _rounded(count: int) -> int:
-    """A number with about a fiftieth of itself left out."""
-    step = 1 << max(count.bit_length() - 6, 0)
-    return max(round(count / step) * step, 1)
+        return TimedGroup(self._group, self._cluster, layer_seconds(
+            model.network, self._cluster, adam=model.recipe.optimiser == "adam"))

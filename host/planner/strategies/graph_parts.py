@@ -72,7 +72,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     graph, exchanges = problem.operators(statistics), problem.exchanges
     lanes = boards[0].config.lanes
     # Each core injects a flit a cycle: of others' rows, too.
-    panels = sum(-(-columns // lanes) for columns in exchanges)
+    panels = sum(-(-columns // lanes) for columns in problem.sent_columns)
     sending = {board: panels * halo / board.config.cores / board.clock for board in boards}
     each = [graph.seconds(layers, board) + sending[board] for board in boards]
     if parts is None:
