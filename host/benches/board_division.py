@@ -10,6 +10,7 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -46,7 +47,7 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
                            make_recipe({}, described, config, loss_of(graph)))
     sample, edges = model.sample, model.sample.edges[0]
     for boards in _BOARDS:
-        found = Division.of(edges, boards)
+        found = Division.of(edges, boards, vertex_work=vertex_work(model.network))
         # Vertices are in the order in which they are dealt.
         dealt = Division.counted(edges, np.arange(edges.shape[0]) % boards, boards)
         times = []
@@ -60,8 +61,8 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
         yield Figure(name=f"{title}step, {_HIDDEN} hidden", value=times[0] * 1e3, unit="ms")
         yield Figure(name=f"{title}step, by that if vertices are dealt in turn",
                      value=times[0] / times[1], bar=1.0, relation="<=")
-    yield Figure(name=f"{name} among {_BOARDS[-1]} boards: edges of the busiest, by the mean",
-                 value=float(found.edges.max() / found.edges.mean()))
+    yield Figure(name=f"{name} among {_BOARDS[-1]} boards: work of the busiest, by the mean",
+                 value=float(found.work.max() / found.work.mean()))
     # A board's rows are in order of rank; all boards' together, too.
     order = np.sort(_ranks(model, _BOARDS[-1]))
     yield Figure(name=f"{name} on one board: cycles in the order that {_BOARDS[-1]} boards have, "

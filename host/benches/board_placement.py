@@ -52,7 +52,7 @@ def fewest(name: str, graph: GraphStatistics, layers: int, cluster: Cluster) -> 
     alone = stage_footprint(problem, BoardStage(tuple(range(layers)), (board,)), board, 1)
     title = f"{name} by its sizes, {layers} layers, {_HIDDEN} hidden, {board.kind}: "
     # Of the two memories of a board, the fuller one counts.
-    yield Figure(name=f"{title}memory that the whole graph needs, by one board's", bar=1.0,
+    yield Figure(name=f"{title}what the whole graph needs of one board's fuller memory", bar=1.0,
                  value=max(alone.features, alone.gradients) / board.config.channel_words)
     plan: Plan | str = ""
     for count in range(2, len(problem.boards) + 1):

@@ -10,6 +10,7 @@ from hypercast.host.benches.study.sampling import ConfigurationModel
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.planner.layer_costs import chosen_orders
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.array_types import SparseArray
@@ -124,12 +125,12 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
     progress : callable
         Called with a line of text before each slow part.
     """
-    progress(f"dividing it among {BOARDS[-1]} boards")
-    owner = Division.of(edges, BOARDS[-1]).boards
     whole = unnumbered(networks[0], cluster.boards[0].config.element_width, edges)
     networks = [chosen_orders(network, Statistics.whole(
         edges.shape[0], edges.nnz, len(network.layers)), cluster.boards[0])
         for network in networks]
+    progress(f"dividing it among {BOARDS[-1]} boards")
+    owner = Division.of(edges, BOARDS[-1], vertex_work=vertex_work(networks[-1])).boards
     for boards in BOARDS[1:]:
         progress(f"steps of its parts on {boards} boards")
         # Parts of so many boards are unions of those of more.

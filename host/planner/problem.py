@@ -16,9 +16,9 @@ from hypercast.host.planner.layer_costs import (
 )
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
 
-__all__ = ["NetworkLayer", "Problem", "summed_columns"]
+__all__ = ["NetworkLayer", "Problem"]
 
 
 class NetworkLayer(NamedTuple):
@@ -42,19 +42,6 @@ class NetworkLayer(NamedTuple):
     def columns(self) -> int:
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
-
-
-def summed_columns(network: Network, number: int) -> tuple[list[int], list[int]]:
-    """Columns of what a layer (from 1) sums over neighbours, forward and backward."""
-    layer = network.layers[number - 1]
-    if layer.order == LINEAR:
-        return [], []
-    combining = layer.order == COMBINE_FIRST
-    # Backward, gradients of outputs that those of weights take, and of inputs.
-    backward = [layer.features_out] if combining else []
-    if number > 1 and network.sums_gradients(number):
-        backward.append(layer.features_in)
-    return [layer.features_out if combining else layer.features_in], backward
 
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
@@ -244,7 +231,7 @@ class Problem:
         """Columns of the rows of others that parts of the vertices read, in each exchange."""
         found = []
         for _, network, number in self.layers:
-            forward, backward = summed_columns(network, number)
+            forward, backward = network.summed_columns(number)
             # A first layer's inputs never change: they are brought once.
             constant = number == 1 and network.layers[0].order == AGGREGATE_FIRST
             found += [*([] if constant else forward), *backward]
@@ -254,7 +241,7 @@ class Problem:
     def sent_columns(self) -> list[int]:
         """Columns of the rows of others that cores of a part send, each time they do."""
         return [columns for _, network, number in self.layers
-                for way in summed_columns(network, number) for columns in way]
+                for way in network.summed_columns(number) for columns in way]
 
     @property
     def weights(self) -> int:

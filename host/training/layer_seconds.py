@@ -7,7 +7,6 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.virtual_time import LayerSeconds, Seconds
 from hypercast.host.planner.layer_costs import layer_cost
-from hypercast.host.planner.problem import summed_columns
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
@@ -54,7 +53,7 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
                              for transposed in (False, True))
         lanes = board.config.lanes
         sent = [[sum(-(-columns // lanes) for columns in way)
-                 for way in summed_columns(network, layer)] for layer in range(1, len(found) + 1)]
+                 for way in network.summed_columns(layer)] for layer in range(1, len(found) + 1)]
         return [LayerSeconds(one.forward + ahead * forward, one.backward + back * backward)
                 for one, (ahead, back) in zip(found, sent, strict=True)]
 

@@ -24,6 +24,7 @@ from hypercast.host.cluster.two_versions_pipeline import (
     SampledTwoVersionsPipeline,
     TwoVersionsPipeline,
 )
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.training.board_memory import check_board_memory
 from hypercast.host.training.layer_seconds import layer_seconds
@@ -70,8 +71,10 @@ class Share:
         """The leader's device, for a training on a whole graph; gives the others their parts."""
         agree(self._group, {})
         if self._scheme == GRAPH:
+            # The bits of stale halos follow from shares of the edges alone.
+            work = 0 if self._assignment.stale else vertex_work(model.network)
             self.division = Division.of(model.sample.edges[0], self._group.size,
-                                        self._assignment.parts)
+                                        self._assignment.parts, work)
         self._check_memory(model)
         if self._scheme == LAYERS:
             own: InitialModel = self._group.tell(model)
