@@ -92,8 +92,8 @@ def lost(time: VirtualTime) -> LostTime:
     return LostTime(computing / seconds, (seconds - computing - sums) / seconds, sums / seconds)
 
 
-def graph_step(network: Network, whole: Sample, parts: Sequence[Sample], cluster: Cluster, *,
-               adam: bool = False) -> VirtualTime:
+def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
+               cluster: Cluster) -> VirtualTime:
     """The ``VirtualTime`` of a step of a graph in parallel, but for the first one.
 
     Parameters
@@ -106,11 +106,9 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample], cluster
         What each board has of it, as of ``parts_of``; or the graph alone.
     cluster : Cluster
         The boards.
-    adam : bool
-        Whether the optimiser is Adam.
     """
     whole, *parts = (of_layers(one, len(network.layers)) for one in (whole, *parts))
-    actions = _recorded(network, whole.element_width, adam, _graph_device)
+    actions = _recorded(network, whole.element_width, _graph_device)
 
     def step(group: TimedGroup) -> None:
         group.divide(whole)
@@ -123,22 +121,22 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample], cluster
             else:
                 _act(group, action, part)
 
-    return _timed(network, cluster, len(parts), adam, step)
+    return _timed(network, cluster, len(parts), step)
 
 
-def samples_step(network: Network, samples: Sequence[Sequence[Sample]], cluster: Cluster, *,
-                 adam: bool = False) -> VirtualTime:
+def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
+                 cluster: Cluster) -> VirtualTime:
     """The ``VirtualTime`` of a step of samples in parallel.
 
     Parameters
     ----------
-    network, cluster, adam
+    network, cluster
         As those of ``graph_step``.
     samples : sequence of sequences of Sample
         For each board, those that it takes.
     """
     width = cluster.boards[0].config.element_width
-    actions = _recorded(network, width, adam, _samples_device)
+    actions = _recorded(network, width, _samples_device)
     passes = [action for action in actions if action.kind == "compute"]
     last = actions[len(passes):]
 
@@ -149,7 +147,7 @@ def samples_step(network: Network, samples: Sequence[Sequence[Sample]], cluster:
         for action in last:
             _act(group, action, samples[0][0])
 
-    return _timed(network, cluster, len(samples), adam, step)
+    return _timed(network, cluster, len(samples), step)
 
 
 def _act(group: TimedGroup, action: Action, sample: Sample) -> None:
@@ -160,9 +158,9 @@ def _act(group: TimedGroup, action: Action, sample: Sample) -> None:
         reduced(np.zeros(action.size // 8, dtype=np.int64))
 
 
-def _timed(network: Network, cluster: Cluster, boards: int, adam: bool,
+def _timed(network: Network, cluster: Cluster, boards: int,
            step: Callable[[TimedGroup], None]) -> VirtualTime:
-    seconds = layer_seconds(network, cluster, adam=adam)
+    seconds = layer_seconds(network, cluster, adam=False)
 
     def run(group: Group) -> VirtualTime | None:
         timed = TimedGroup(group, cluster, seconds)
@@ -176,7 +174,7 @@ def _timed(network: Network, cluster: Cluster, boards: int, adam: bool,
     return time
 
 
-def _recorded(network: Network, width: int, adam: bool,
+def _recorded(network: Network, width: int,
               device: Callable[[InitialModel, Recorder], ReferenceDevice | SamplesInParallel],
               ) -> list[Action]:
     """What a board does in its second step: in the first one, features cross, too."""
@@ -185,9 +183,8 @@ def _recorded(network: Network, width: int, adam: bool,
         (np.full(3 * _TINY, 1 / 3), (np.tile(vertex, 3), np.concatenate(
             [vertex, (vertex + 1) % _TINY, (vertex - 1) % _TINY]))), shape=(_TINY, _TINY))
     features = np.random.default_rng(0).random((_TINY, network.features))
-    recipe = Recipe(element_width=width, **({"optimiser": "adam"} if adam else {}))
-    model = InitialModel.of(network, recipe, ring, features, vertex % network.classes,
-                            np.full(_TINY, Split.TRAIN))
+    model = InitialModel.of(network, Recipe(element_width=width), ring, features,
+                            vertex % network.classes, np.full(_TINY, Split.TRAIN))
     recorder = Recorder()
     trained = device(model, recorder)
     for _ in range(2):

@@ -36,11 +36,11 @@ def community_edges(vertices: int, edges: int, *, communities: int, inside: floa
     far = generator.integers(vertices, size=len(sources))
     targets = np.where(generator.random(len(sources)) < inside, near, far)
     numbers = generator.permutation(vertices).astype(np.int32)
-    sources, targets = numbers[sources], numbers[targets]
+    one, other = numbers[sources], numbers[targets]
     loops = np.arange(vertices, dtype=np.int32)
     found = scipy.sparse.csr_array(
-        (np.ones(2 * len(sources) + vertices, dtype=np.int32),
-         (np.concatenate([sources, targets, loops]), np.concatenate([targets, sources, loops]))),
+        (np.ones(2 * len(one) + vertices, dtype=np.int32),
+         (np.concatenate([one, other, loops]), np.concatenate([other, one, loops]))),
         shape=(vertices, vertices))
     found.data[:] = 1
     return found

@@ -32,10 +32,11 @@ def reduction_seconds(links: Iterable[ClusterLink], boards: int, size: float) ->
     paired = 1 << turns
     more = 2 * (paired < boards)
 
-    def ways(link: ClusterLink) -> tuple[float, float, float]:
+    def ways(link: ClusterLink) -> list[float]:
         outside = more * link.seconds(size)
-        return (2 * (boards - 1) * link.seconds(size / boards),
+        return [2 * (boards - 1) * link.seconds(size / boards),
                 outside + 2 * (turns * link.latency + (1 - 1 / paired) * size / link.bandwidth),
-                outside + turns * link.seconds(size))
+                outside + turns * link.seconds(size)]
 
-    return min(map(max, zip(*map(ways, links), strict=True)))
+    found = [ways(link) for link in links]
+    return min(max(each[way] for each in found) for way in range(3))
