@@ -38,7 +38,7 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
     name : str
         What the graph is called.
     graph : Graph
-        Its edges lead both ways.
+        The graph, whose edges lead both ways.
     """
     cluster = load_cluster(f"vcu128-{_BOARDS[-1]}")
     config = cluster.boards[0].config

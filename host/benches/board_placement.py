@@ -34,7 +34,7 @@ def fewest(name: str, graph: GraphStatistics, layers: int, cluster: Cluster) -> 
     name : str
         The graph's name.
     graph : GraphStatistics
-        Its sizes.
+        Sizes of the graph.
     layers : int
         Layers of the network.
     cluster : Cluster

@@ -26,9 +26,9 @@ class Action(NamedTuple):
     kind : str
         ``compute``, ``exchange``, ``sum`` or ``maximum``.
     layers : range
-        Of ``compute``, the layers.
+        The layers of ``compute``.
     forward : bool
-        Of ``compute``, whether it is their forward pass.
+        Whether ``compute`` is their forward pass.
     size : int
         Bytes of each row that crosses, or of what is reduced.
     """
