@@ -34,7 +34,7 @@ def test_a_larger_part_reads_more_rows_and_takes_longer(hidden):
 
 
 def test_what_cores_send_and_what_crosses():
-    """Of a layer that sums inputs first, X is sent to cores each step, and crosses once."""
+    """X of a layer that sums inputs first is sent to cores each step, and crosses once."""
     given = [Network.of_widths((64, 32, 8), orders=orders)
              for orders in ("combine_first", "aggregate_first")]
     found = [Problem.of_network(load_cluster("vcu128-4"), network, Statistics.whole(100, 500, 2),
