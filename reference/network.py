@@ -206,6 +206,19 @@ class Network:
         return (layer.order == AGGREGATE_FIRST or layer.root is not None
                 or number - 1 in self.jumping[:-1])
 
+    def summed_columns(self, number: int) -> tuple[list[int], list[int]]:
+        """Columns of each matrix that a layer (from 1) sums over neighbours, forward and backward.
+        """
+        layer = self.layers[number - 1]
+        if layer.order == LINEAR:
+            return [], []
+        combining = layer.order == COMBINE_FIRST
+        # Backward, gradients of outputs that those of weights take, and of inputs.
+        backward = [layer.features_out] if combining else []
+        if number > 1 and self.sums_gradients(number):
+            backward.append(layer.features_in)
+        return [layer.features_out if combining else layer.features_in], backward
+
     def exponent_entry(self, tensor: Tensor) -> Tensor:
         """The exponent file's entry of a tensor, see ``exponent_entries``."""
         return exponent_entry(tensor, jumping=bool(self.jumping))

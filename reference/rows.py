@@ -41,8 +41,8 @@ class AllRows:
         """How many vertices all processes train on, if ``count`` are here."""
         return count
 
-    def others(self, *, transposed: bool) -> int:
-        """How many rows of others ``with_neighbours`` gives."""
+    def halo_rows(self, *, transposed: bool) -> int:
+        """How many rows of others edges name, or transposed ones."""
         return 0
 
     @property

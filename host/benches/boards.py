@@ -1,4 +1,4 @@
-"""Several boards that train together: the bits of one, kills, division of graphs, memory."""
+"""Several boards that train together: bits of one, kills, virtual time, division, memory."""
 
 import os
 import random
@@ -6,16 +6,19 @@ import signal
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from hypercast.host.benches.accuracy import FACEBOOK
+from hypercast.host.benches.board_division import divided_order
+from hypercast.host.benches.board_placement import placement
 from hypercast.host.benches.board_processes import peaks, strike, train
+from hypercast.host.benches.board_scaling import scaling
 from hypercast.host.benches.board_trainings import SCHEMES, digests, state_digest
 from hypercast.host.benches.figure import Figure
-from hypercast.host.cluster.division import Division
+from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["run"]
@@ -27,6 +30,8 @@ _CHIPS = {"2 simulated chips": (2, "rtl"), "4 simulated chips": (4, "rtl"),
           "a reference and a simulated chip": (2, "reference,rtl")}
 #: Kills, and epochs of the training that they interrupt.
 _KILLS, _KILLED_EPOCHS = 20, 2000
+#: A graph that is divided among boards, besides those that are given.
+_GENERATED: dict[str, Any] = {"vertices": 4096, "classes": 16, "degree": 16.0}
 #: Vertices and edges of the graph whose memory is measured, and the share that a board may need.
 _LARGE_VERTICES, _LARGE_EDGES, _SHARE = 500_000, 10_000_000, 0.25
 
@@ -36,14 +41,16 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         figures = [*_equal(progress), *_killed(folder, progress)]
-        graphs = {"blocks": Graph.load("blocks")}
+        figures += scaling(progress)
+        figures += placement(progress)
+        graphs = {f"blocks of {_GENERATED['vertices']} vertices": Graph(**blocks(**_GENERATED))}
         if data:
             graphs["Cora"] = Graph.load(str(data))
         if FACEBOOK in os.environ:
             graphs["Facebook"] = Graph.load(os.environ[FACEBOOK])
         for graph in graphs:
-            progress(f"{graph} among 8 boards")
-            figures += _divided(graph, graphs[graph])
+            progress(f"{graph} among boards")
+            figures += divided_order(graph, graphs[graph])
         if data:
             figures += _cora(folder, data, progress)
         return [*figures, *_memory(folder, progress)]
@@ -108,19 +115,6 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
                  bar=kills, relation="=")
     yield Figure(name="and the training ends in the weights and state of one that was not killed",
                  value=int(found == expected), bar=1, relation="=")
-
-
-def _divided(name: str, graph: Graph) -> Iterator[Figure]:
-    found = Division.of(graph.edges, 8)
-    order = rank_order(graph)
-    dealt = np.empty(graph.vertices, dtype=np.int64)
-    dealt[order] = np.arange(graph.vertices) % 8
-    before = Division.counted(graph.edges, dealt, 8)
-    yield Figure(name=f"{name} among 8 boards: rows that boards read of others, by those if "
-                      f"vertices are dealt in turn",
-                 value=float(found.halos.sum() / before.halos.sum()), bar=1.0, relation="<=")
-    yield Figure(name=f"{name} among 8 boards: edges of the busiest, by the mean",
-                 value=float(found.edges.max() / found.edges.mean()))
 
 
 def _cora(folder: Path, data: Path, progress: Callable[[str], None]) -> Iterator[Figure]:

@@ -1,4 +1,4 @@
-"""Divides the vertices of a graph among boards: few edges cross, and all have as many to sum."""
+"""Divides the vertices of a graph among boards: few edges cross, and all have as much to do."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -27,18 +27,22 @@ class Division:
         Vertices of other boards that these edges come from, each counted once.
     cut : int
         Edges between boards.
+    vertex_work : int
+        Edges that a vertex counted for besides its own when work was balanced.
     """
 
     boards: IntArray
     edges: IntArray
     halos: IntArray
     cut: int
+    vertex_work: int = 0
 
     @classmethod
-    def of(cls, adjacency: SparseArray, boards: int, parts: Sequence[float] = ()) -> Self:
-        """Bisect again and again by METIS, balanced on edges.
+    def of(cls, adjacency: SparseArray, boards: int, parts: Sequence[float] = (),
+           vertex_work: int = 0) -> Self:
+        """Bisect again and again by METIS, balanced on edges, and on vertices as far as they count.
 
-        The bits of a training do not depend on the division.
+        The bits of an exact training do not depend on the division.
 
         Parameters
         ----------
@@ -47,7 +51,9 @@ class Division:
         boards : int
             How many there are.
         parts : sequence of float
-            Which share of the edges each of them is to have; as many each if none are given.
+            Which share of the work each of them is to have; as much each if none are given.
+        vertex_work : int
+            How many edges a vertex counts for besides its own, see ``vertex_work``.
 
         Raises
         ------
@@ -69,25 +75,33 @@ class Division:
             (coordinates.data[apart], (coordinates.row[apart], coordinates.col[apart])),
             shape=both.shape)
         owner = np.zeros(vertices, dtype=np.int64)
-        _bisect(graph, degrees.astype(np.int64), np.arange(vertices), range(boards),
+        _bisect(graph, degrees.astype(np.int64) + vertex_work, np.arange(vertices), range(boards),
                 parts or [1.0] * boards, owner)
-        return cls.counted(adjacency, owner, boards)
+        return cls.counted(adjacency, owner, boards, vertex_work)
 
     @classmethod
-    def counted(cls, adjacency: SparseArray, owner: IntArray, boards: int) -> Self:
+    def counted(cls, adjacency: SparseArray, owner: IntArray, boards: int,
+                vertex_work: int = 0) -> Self:
         """What a board has of edges and halo if each vertex has a certain owner."""
         rows, columns = adjacency.tocoo().coords
         crossing = owner[rows] != owner[columns]
-        pairs = np.unique(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])
+        pairs = np.sort(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
         return cls(boards=owner, edges=np.bincount(owner[rows], minlength=boards),
                    halos=np.bincount(pairs // len(owner), minlength=boards),
-                   cut=int(np.count_nonzero(crossing)))
+                   cut=int(np.count_nonzero(crossing)), vertex_work=vertex_work)
+
+    @property
+    def work(self) -> IntArray:
+        """(B,) edges of each board, and what its vertices count for."""
+        vertices = np.bincount(self.boards, minlength=len(self.edges))
+        return self.edges + self.vertex_work * vertices
 
     def __str__(self) -> str:
         total = int(self.edges.sum())
-        imbalance = self.edges.max() * len(self.edges) / total - 1
+        imbalance = self.work.max() / self.work.mean() - 1
         return (f"{len(self.edges)} boards share the graph: the busiest has {imbalance:.1%} more "
-                f"edges than the mean, {self.cut / total:.1%} of all edges cross between boards, "
+                f"to do than the mean, {self.cut / total:.1%} of all edges cross between boards, "
                 f"and a board reads the rows of up to {self.halos.max()} vertices of others")
 
 

@@ -43,7 +43,8 @@ def parts_of(sample: Sample, division: Division,
     outside = {transposed: [_outside(part, division.boards, board)
                             for board, part in enumerate(parts)]
                for transposed, parts in rows.items()}
-    read = {transposed: np.unique(np.concatenate(named)) for transposed, named in outside.items()}
+    read = {} if smoothing is None else {
+        transposed: np.unique(np.concatenate(named)) for transposed, named in outside.items()}
     for board, ranks in enumerate(own):
         halos = {transposed: _halo(own, outside[transposed], division.boards, board)
                  for transposed in directions}
@@ -101,8 +102,9 @@ def in_chunks(sample: Sample, count: int) -> Sample:
 
 def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:
     """Vertices of other boards that edges name, board by board, each board's in order of ranks."""
-    named = np.unique(part.indices)
-    named = named[owner[named] != board]
+    some = np.zeros(len(owner), dtype=bool)
+    some[part.indices] = True
+    named = np.flatnonzero(some & (owner != board))
     found: IntArray = named[np.argsort(owner[named], kind="stable")]
     return found
 

@@ -70,11 +70,16 @@ class SharedRows(AllRows):
     def ranks(self) -> IntArray:
         return self._ranks
 
+    def halo_rows(self, *, transposed: bool) -> int:
+        """How many rows of others edges name, or transposed ones."""
+        return sum(self._halos[transposed].received.values())
+
+    def sent_rows(self, *, transposed: bool) -> dict[int, int]:
+        """How many rows each other board reads, if it reads any."""
+        return {board: len(rows) for board, rows in self._halos[transposed].sent.items()}
+
     def trained(self, count: int) -> int:
         return self._trained
-
-    def others(self, *, transposed: bool) -> int:
-        return sum(self._halos[transposed].received.values())
 
     @property
     def shared(self) -> bool:

@@ -10,6 +10,7 @@ from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.cluster.clock import BusyInterval, Clock
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.cluster.virtual_time import Seconds, VirtualTime
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.array_types import IntArray
@@ -31,8 +32,7 @@ class TimedGroup(Group):
 
     A message leaves when the sender has come to it and its port is free. It is there when its last
     byte has passed the slowest part of its way. A board that cannot compute while rows pass waits
-    until they have. Sums go round a ring of all boards (Patarasuk and
-    Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations, 2009). What the
+    until they have. Sums begin when all boards have come, and take ``reduction_seconds``. What the
     leader tells takes no time: boards would be told once.
 
     Parameters
@@ -122,12 +122,11 @@ class TimedGroup(Group):
         return found
 
     def _reduced(self, size: int) -> None:
-        """All boards have come, and what is reduced went round."""
+        """All boards have come, and all have what is reduced."""
         if not self._timed:
             return
         begin = self._latest()
-        ring = [self._routes[rank, (rank + 1) % self.size] for rank in range(self.size)]
-        seconds = 2 * (self.size - 1) * max(route.seconds(size / self.size) for route in ring)
+        seconds = reduction_seconds(self._routes.values(), self.size, size)
         self._clock.intervals.append(
             BusyInterval(f"{self._clock.board}, out", "sum", begin, begin + seconds))
         self._clock.wait(begin + seconds)

@@ -258,7 +258,7 @@ class SamplePlan:
     def _with_others(sample: Sample) -> dict[Hashable, int]:
         """Rows that edges come from, and transposed ones, with those of others."""
         return {("with others", transposed):
-                sample.rows[-1] + sample.place.others(transposed=transposed)
+                sample.rows[-1] + sample.place.halo_rows(transposed=transposed)
                 for transposed in (False, True)}
 
     def _edges(self, sample: Sample) -> CompiledEdges:

@@ -1,10 +1,11 @@
 """Evaluates pipelines: stages of layers on boards, worked off by a schedule."""
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
-from hypercast.host.cluster.link import ClusterLink
+from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, PlannedShare
 from hypercast.host.planner.problem import Problem
@@ -12,11 +13,11 @@ from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly", "pipeline_of",
-           "reduced_seconds", "ring_seconds", "schedules_for", "stage_footprint"]
+__all__ = ["SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly",
+           "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
 
 #: Bytes of a sum of gradients, in full width.
-_SUM = 8
+SUM_BYTES = 8
 #: Entries of the exponent file that a layer has, in training and evaluation; and of each, exponent,
 #: negated exponent and peak.
 _ENTRIES, _ENTRY = 8, 3
@@ -154,27 +155,17 @@ def evenly(seconds: Sequence[float]) -> list[float]:
 
 
 def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) -> float:
-    """Time in which some boards add up the gradients of some weights, by a ring."""
-    count = len(boards)
-    if count < 2:
+    """Time in which some boards add up the gradients of some weights, in full width."""
+    if len(boards) < 2:
         return 0.0
-    ring = [problem.cluster.route(one, other)
-            for one, other in zip(boards, [*boards[1:], boards[0]], strict=True)]
-    return max(ring_seconds(route, count, elements) for route in ring)
+    routes = (problem.cluster.route(one, other)
+              for one, other in itertools.permutations(boards, 2))
+    return reduction_seconds(routes, len(boards), elements * SUM_BYTES)
 
 
 def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
     """Time in which some boards find the largest values of all tensors."""
     return reduced_seconds(problem, boards, _ENTRY * (_ENTRIES * len(problem.layers) + 3))
-
-
-def ring_seconds(link: ClusterLink, count: int, elements: int) -> float:
-    """Time in which a ring of boards adds up gradients in full width.
-
-    (Patarasuk and Yuan, Bandwidth Optimal All-reduce Algorithms for Clusters of Workstations,
-    2009.)
-    """
-    return 2 * (count - 1) * link.seconds(elements * _SUM / count)
 
 
 def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],

@@ -16,7 +16,7 @@ from hypercast.host.planner.layer_costs import (
 )
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
 
 __all__ = ["NetworkLayer", "Problem"]
 
@@ -231,16 +231,17 @@ class Problem:
         """Columns of the rows of others that parts of the vertices read, in each exchange."""
         found = []
         for _, network, number in self.layers:
-            layer = network.layers[number - 1]
-            if layer.order == COMBINE_FIRST:
-                # The products forward, and the gradients of outputs that those of weights take.
-                found += [layer.features_out] * 2
-            elif layer.order == AGGREGATE_FIRST and number > 1:
-                # A first layer's inputs never change: they are brought once.
-                found.append(layer.features_in)
-            if number > 1 and layer.order != LINEAR and network.sums_gradients(number):
-                found.append(layer.features_in)
+            forward, backward = network.summed_columns(number)
+            # A first layer's inputs never change: they are brought once.
+            constant = number == 1 and network.layers[0].order == AGGREGATE_FIRST
+            found += [*([] if constant else forward), *backward]
         return found
+
+    @property
+    def sent_columns(self) -> list[int]:
+        """Columns of the rows of others that cores of a part send, each time they do."""
+        return [columns for _, network, number in self.layers
+                for way in network.summed_columns(number) for columns in way]
 
     @property
     def weights(self) -> int:

@@ -56,8 +56,9 @@ class Statistics:
         """Whether all layers have the same vertices and edges."""
         return len({*self.vertices}) == len({*self.edges}) == 1
 
-    def part(self, count: int) -> Self:
-        """The statistics of one board's part of a whole graph, which ``count`` boards share."""
+    def part(self, count: float) -> Self:
+        """The statistics of one board's part of a whole graph, which ``count`` such boards share.
+        """
         return type(self)(
             vertices=tuple(max(1, round(one / count)) for one in self.vertices),
             edges=tuple(max(1, round(one / count)) for one in self.edges),

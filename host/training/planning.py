@@ -9,6 +9,7 @@ import numpy as np
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import load_plan
@@ -61,7 +62,8 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     most = min(len(cluster.boards), graph.vertices)
     for count in part_counts(most) if counts is None else counts:
         progress(f"dividing the graph among {count} boards")
-        halos.append((count, int(Division.of(matrix, count).halos.max())))
+        halos.append((count, int(Division.of(
+            matrix, count, vertex_work=vertex_work(network)).halos.max())))
     return problem_of_network(description, cluster, network, Statistics.whole(
         graph.vertices, matrix.nnz, len(network.layers), tuple(halos)))
 

@@ -2,12 +2,9 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.board import Board
-from hypercast.host.cluster.chunk_rows import ChunkRows
 from hypercast.host.cluster.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -25,21 +22,18 @@ from hypercast.host.cluster.older_weights_pipeline import (
     SampledOlderWeightsPipeline,
 )
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
-from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.timed_group import TimedGroup, boards_of
-from hypercast.host.cluster.virtual_time import LayerSeconds
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.sample_plan import Capacity
-from hypercast.host.planner.layer_costs import layer_cost
-from hypercast.host.planner.statistics import Statistics
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.training.board_memory import check_board_memory
+from hypercast.host.training.layer_seconds import layer_seconds
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import GRAPH, LAYERS, agree, smoothing_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
-from hypercast.reference.sample import Sample
 
 __all__ = ["Share"]
 
@@ -79,8 +73,10 @@ class Share:
         """The leader's device, for a training on a whole graph; gives the others their parts."""
         agree(self._group, {})
         if self._scheme == GRAPH:
+            # The bits of stale halos follow from shares of the edges alone.
+            work = 0 if self._assignment.stale else vertex_work(model.network)
             self.division = Division.of(model.sample.edges[0], self._group.size,
-                                        self._assignment.parts)
+                                        self._assignment.parts, work)
         self._check_memory(model)
         if self._scheme == LAYERS:
             own: InitialModel = self._group.tell(self._in_chunks(model))
@@ -179,35 +175,5 @@ class Share:
             return self._group
         boards = boards_of(self._cluster, self._group.size)
         self._devices.check_board(self._group.rank, boards[self._group.rank])
-        return TimedGroup(self._group, self._cluster, _layer_seconds(model, self._cluster))
-
-
-def _layer_seconds(model: InitialModel,
-                   cluster: Cluster) -> Callable[[Sample, int], list[LayerSeconds]]:
-    """What the cycle model gives for the layers of a sample on a board of the cluster."""
-    adam, network = model.recipe.optimiser == "adam", model.network
-
-    @cache
-    def of_counts(vertices: tuple[int, ...], edges: tuple[int, ...], square: bool,
-                  board: Board) -> list[LayerSeconds]:
-        statistics = Statistics(vertices=vertices, edges=edges, sampled=not square)
-        costs = [layer_cost(network, number, statistics, board, adam)
-                 for number in range(1, len(edges) + 1)]
-        return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
-
-    def seconds(sample: Sample, board: int) -> list[LayerSeconds]:
-        whole = sample.square or isinstance(sample.place, SharedRows | ChunkRows)
-        own = len(sample.labels)
-        rows = (own,) * len(sample.rows) if whole else sample.rows
-        # Samples are much alike: counts are rounded to a fiftieth of themselves.
-        return of_counts(
-            tuple(map(_rounded, rows)), tuple(_rounded(matrix.nnz) for matrix in sample.edges),
-            whole, cluster.boards[board])
-
-    return seconds
-
-
-def _rounded(count: int) -> int:
-    """A number with about a fiftieth of itself left out."""
-    step = 1 << max(count.bit_length() - 6, 0)
-    return max(round(count / step) * step, 1)
+        return TimedGroup(self._group, self._cluster, layer_seconds(
+            model.network, self._cluster, adam=model.recipe.optimiser == "adam"))

@@ -71,28 +71,33 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     halo = problem.statistics.halo(count)
     graph, exchanges = problem.operators(statistics), problem.exchanges
     lanes = boards[0].config.lanes
-    # Each core injects a flit a cycle: of others' rows, too.
-    panels = sum(-(-columns // lanes) for columns in exchanges)
-    sending = {board: panels * halo / board.config.cores / board.clock for board in boards}
-    each = [graph.seconds(layers, board) + sending[board] for board in boards]
+    each = [graph.seconds(layers, board) for board in boards]
     if parts is None:
         parts = evenly(each)
-    computing = max(part * count * seconds for part, seconds in zip(parts, each, strict=True))
-    size = halo * sum(exchanges) * boards[0].config.element_width // 8
+    # A part's edges that leave it are about as many as it has, times the share of the others.
+    halos = [round(halo * part * (1 - part) * count**2 / (count - 1)) for part in parts]
+    # Each core injects a flit a cycle: of others' rows, too.
+    panels = sum(-(-columns // lanes) for columns in problem.sent_columns)
+    computing = max(
+        problem.operators(problem.statistics.part(1 / part)).seconds(layers, board)
+        + panels * own / board.config.cores / board.clock
+        for part, own, board in zip(parts, halos, boards, strict=True))
+    row = sum(exchanges) * boards[0].config.element_width // 8
+    size = max(halos) * row
     routes = [problem.cluster.route(one, other)
               for one in boards for other in boards if one is not other]
     slow = max(routes, key=lambda route: route.seconds(size / (count - 1)))
     passing = size / slow.bandwidth
     waits = any(board.transfers == NO_OVERLAP for board in boards)
     memory = {}
-    for board, part in zip(boards, parts, strict=True):
+    for board, part, own in zip(boards, parts, halos, strict=True):
         need = Footprint()
         for layer in layers:
             cost = graph.operators[layer].on(board)
             need += cost.resident + (cost.kept + cost.working).times(part * count)
         need += problem.lists(layers, board, statistics).times(part * count)
         kept = sum(exchanges) if hidden else max(exchanges, default=0)
-        need += Footprint(features=-(-kept // lanes) * -(-halo // board.config.cores))
+        need += Footprint(features=-(-kept // lanes) * -(-own // board.config.cores))
         if excess := need.excess(board):
             return f"{excess} for one of {count} parts of the graph"
         memory[board.name] = need.bytes_on(board)
@@ -107,7 +112,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         strategy=name, scheme="graph in parallel", memory=memory,
         trains=REFERENCES,
         seconds=seconds,
-        traffic=float(size * count + 16 * (count - 1) * problem.weights),
+        traffic=float(sum(halos) * row + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,
         shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
                      for board, part in zip(boards, parts, strict=True)))

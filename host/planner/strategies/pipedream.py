@@ -6,10 +6,12 @@ Memory-Efficient Pipeline-Parallel DNN Training, ICML 2021.)
 
 import math
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated, ring_seconds
+from hypercast.host.cluster.reduction import reduction_seconds
+from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
@@ -80,6 +82,11 @@ def _partition(problem: Problem) -> list[BoardStage]:
     slow = min((problem.cluster.route(one, other)
                 for one in boards for other in boards if one is not other),
                key=lambda route: route.bandwidth)
+
+    @cache
+    def reduced(width: int, weights: int) -> float:
+        return reduction_seconds([slow], width, weights * SUM_BYTES)
+
     sums = [0]
     for operator in problem.graph.operators:
         sums.append(sums[-1] + operator.weights)
@@ -96,7 +103,7 @@ def _partition(problem: Problem) -> list[BoardStage]:
                 for width in range(1, used + 1 if not begin else used):
                     before = table[begin, used - width].seconds
                     if before < best.seconds:
-                        added = ring_seconds(slow, width, size) if width > 1 else 0.0
+                        added = reduced(width, size)
                         seconds = max((own + added) / width, before, transfer)
                         best = min(best, _Best(seconds, begin, width))
             table[end, used] = best

@@ -10,7 +10,6 @@ import numpy as np
 from hypercast.host.benches import boards
 from hypercast.host.benches.board_processes import peaks, ranks_below
 from hypercast.host.benches.board_trainings import SCHEMES, state_digest
-from hypercast.host.graphs.graph import Graph
 from tests.host.models import small_model
 
 
@@ -45,12 +44,6 @@ def test_trainings_that_differ_are_counted(monkeypatch):
         f"layers in a pipeline: {several}": (9, True), f"{samples} 2 simulated chips": (3, True),
         f"{samples} 4 simulated chips": (2, False),
         f"{samples} a reference and a simulated chip": (3, True)}
-
-
-def test_a_divided_graph_reads_fewer_rows_than_a_dealt_one():
-    halos, imbalance = boards._divided("blocks", Graph.load("blocks"))
-    assert halos.passed and halos.value < 1
-    assert 1 <= imbalance.value < 1.2
 
 
 def test_peak_memory_of_a_rank():

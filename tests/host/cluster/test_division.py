@@ -60,3 +60,28 @@ def test_edges_by_parts():
     assert np.allclose(edges / edges.sum(), parts, atol=0.02)
     equal = Division.of(graph.edges, 4, [3.0] * 4)
     assert np.array_equal(equal.boards, Division.of(graph.edges, 4).boards)
+
+
+@pytest.mark.parametrize("vertex_work", [0, 3, 1000])
+def test_work_is_balanced(vertex_work):
+    """On a graph some of whose vertices have many edges, and most hardly any."""
+    generator = np.random.default_rng(0)
+    ends = (400 * generator.random((2, 3000)) ** 3).astype(int)
+    edges = scipy.sparse.csr_array((np.ones(3000), ends), shape=(400, 400))
+    edges = scipy.sparse.csr_array(edges + edges.T + scipy.sparse.eye_array(400))
+    division = Division.of(edges, 4, vertex_work=vertex_work)
+    vertices = np.bincount(division.boards)
+    assert np.array_equal(division.work, division.edges + vertex_work * vertices)
+    assert division.work.max() < 1.1 * division.work.mean()
+    if vertex_work == 0:
+        assert vertices.max() > 1.1 * vertices.mean()
+    if vertex_work == 1000:
+        assert vertices.max() < 1.02 * vertices.mean()
+    assert f"{division.work.max() / division.work.mean() - 1:.1%} more to do" in str(division)
+
+
+def test_parts_of_fewer_boards_are_unions_of_those_of_more():
+    edges = random_edges(300, 0.03, 1)
+    owner = Division.of(edges, 8).boards
+    for boards in (2, 4):
+        assert np.array_equal(Division.of(edges, boards).boards, owner * boards // 8)

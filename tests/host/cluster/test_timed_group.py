@@ -7,6 +7,8 @@ import pytest
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.link import ClusterLink
+from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.cluster.timed_group import TimedGroup
 from hypercast.host.cluster.virtual_time import LayerSeconds, VirtualTime, write_timeline
 from hypercast.host.graphs.graph import Graph
@@ -80,17 +82,18 @@ def test_messages_from_stage_to_stage():
     assert timed(2, step).waited == (0, pytest.approx(4000 * BYTE + LATENCY))
 
 
-def test_sums_go_round_a_ring_when_the_last_has_come():
+def test_sums_are_made_when_the_last_has_come():
     def step(group):
         if group.rank == 2:
             group.compute(None, range(1, 2), forward=False)
         assert group.sum(np.full(8, group.rank)).tolist() == [6] * 8
 
     time = timed(4, step)
-    ring = 6 * (LATENCY + 16 * BYTE)
-    assert time.seconds == pytest.approx(2e-3 + ring)
-    assert time.waited[2] == pytest.approx(ring)
-    assert time.waited[0] == pytest.approx(2e-3 + ring)
+    summing = reduction_seconds([ClusterLink(bandwidth=1 / BYTE, latency=LATENCY)], 4, 64)
+    assert summing == pytest.approx(2 * (LATENCY + 64 * BYTE))
+    assert time.seconds == pytest.approx(2e-3 + summing)
+    assert time.waited[2] == pytest.approx(summing)
+    assert time.waited[0] == pytest.approx(2e-3 + summing)
 
 
 def test_what_is_no_step_takes_no_time():

@@ -26,7 +26,7 @@ def part(orders, dropout=0.0):
     sample, *_ = parts_of(model.sample, Division.counted(
         model.sample.edges[0], np.arange(12) // 6, 2))
     if orders[0] == "aggregate_first":
-        rows = len(sample.labels) + sample.place.others(transposed=False)
+        rows = len(sample.labels) + sample.place.halo_rows(transposed=False)
         values = np.ones((rows, model.network.features), dtype=np.int64)
         sample = replace(sample, features=sample.features._replace(values=values))
     return model.with_sample(sample)

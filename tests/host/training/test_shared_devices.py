@@ -22,7 +22,8 @@ def test_one_for_all_or_one_for_each():
     (Device("rtl", preset="vcu128", channel_words=4096, program_rows=4096), None),
     (Device("rtl", preset="tiny"), "board 1 is a chip whose dimensions is 1, but on the cluster it "
                                    "is vcu128-1, of 4"),
-    (Device("rtl", preset="vcu128", dimensions=3), "whose dimensions is 3, but .* of 4; give --preset"),
+    (Device("rtl", preset="vcu128", dimensions=3),
+     "whose dimensions is 3, but .* of 4; give --preset"),
 ])
 def test_chips_of_a_cluster(device, message):
     """A chip whose cycles would not be those of the board is refused; how much fits is its own."""
