@@ -79,14 +79,14 @@ def _equal(progress: Callable[[str], None]) -> Iterator[Figure]:
         yield Figure(name=f"{scheme}: trainings on {', '.join(map(str, _BOARDS))} boards that end "
                           f"in the weights and state of one, of {bar}",
                      value=count, bar=bar, relation="=")
-    samples = "samples in parallel"
     for title, (boards, devices) in _CHIPS.items():
         progress(f"trainings on {title}")
-        together = digests(boards, devices)[samples]
-        yield Figure(name=f"{samples}: trainings on {title} that end in the weights and state of "
-                          f"one reference, of {len(together)}",
-                     value=sum(map(str.__eq__, together, expected[samples])), bar=len(together),
-                     relation="=")
+        together = digests(boards, devices)
+        for scheme, found in together.items():
+            yield Figure(name=f"{scheme}: trainings on {title} that end in the weights and state "
+                              f"of one reference, of {len(found)}",
+                         value=sum(map(str.__eq__, found, expected[scheme])), bar=len(found),
+                         relation="=")
 
 
 def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:

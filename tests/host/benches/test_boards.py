@@ -28,22 +28,23 @@ def test_a_digest_is_of_everything():
 def test_trainings_that_differ_are_counted(monkeypatch):
     """On four boards, one training of the graph in parallel differs, and one on four chips."""
     def digests(count, devices="reference"):
-        if devices != "reference":
-            return {"samples in parallel": ["a", "x" if count == 4 else "b", "c"]}
         found = {scheme: ["a", "b", "c"] for scheme in SCHEMES}
         if count == 4:
-            found["graph in parallel"] = ["a", "x", "c"]
+            differing = "graph" if devices == "reference" else "samples"
+            found[f"{differing} in parallel"] = ["a", "x", "c"]
         return found
 
     monkeypatch.setattr(boards, "digests", digests)
     figures = {figure.name.partition(" that end")[0]: figure
                for figure in boards._equal(lambda text: None)}
-    samples, several = "samples in parallel: trainings on", "trainings on 2, 4, 8 boards"
+    several = "trainings on 2, 4, 8 boards"
     assert {name: (figure.value, figure.passed) for name, figure in figures.items()} == {
         f"samples in parallel: {several}": (9, True), f"graph in parallel: {several}": (8, False),
-        f"layers in a pipeline: {several}": (9, True), f"{samples} 2 simulated chips": (3, True),
-        f"{samples} 4 simulated chips": (2, False),
-        f"{samples} a reference and a simulated chip": (3, True)}
+        f"layers in a pipeline: {several}": (9, True), **{
+            f"{scheme}: trainings on {chips}": (3, True) for scheme in SCHEMES
+            for chips in ("2 simulated chips", "4 simulated chips",
+                          "a reference and a simulated chip")},
+        "samples in parallel: trainings on 4 simulated chips": (2, False)}
 
 
 def test_peak_memory_of_a_rank():
