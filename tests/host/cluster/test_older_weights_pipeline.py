@@ -1,5 +1,7 @@
 """Boards whose steps overlap train the bits of one process with older weights."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -75,6 +77,14 @@ def test_stages_of_a_plan_have_its_runs():
     alone = train_on(1, GRAPHS["classes"], MODEL, assignment=planned, **options)
     assert train_on(2, GRAPHS["classes"], MODEL, assignment=planned, **options) == alone
     assert train_on(1, GRAPHS["classes"], MODEL, assignment=even, **options) != alone
+
+
+@pytest.mark.parametrize("assignment", [STALE, STASHED[2]], ids=["two versions", "stashed"])
+def test_no_more_are_in_flight_than_weights_are_known_for(assignment):
+    options = {"epochs": 3, "sampling": SAMPLINGS[1], "micro_batches": 2}
+    many = replace(assignment, runs=(range(1, 3), range(3, 5)), in_flight=(9, 9))
+    assert train_on(2, GRAPHS["classes"], MODEL, assignment=many, **options) == train_on(
+        1, GRAPHS["classes"], MODEL, assignment=many, **options)
 
 
 @pytest.mark.parametrize("assignment", [STALE, STASHED[3]], ids=["two versions", "stashed"])
