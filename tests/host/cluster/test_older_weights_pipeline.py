@@ -83,8 +83,8 @@ def test_stages_of_a_plan_have_its_runs():
 def test_no_more_are_in_flight_than_weights_are_known_for(assignment):
     options = {"epochs": 3, "sampling": SAMPLINGS[1], "micro_batches": 2}
     many = replace(assignment, runs=(range(1, 3), range(3, 5)), in_flight=(9, 9))
-    assert train_on(2, GRAPHS["classes"], MODEL, assignment=many, **options) == train_on(
-        1, GRAPHS["classes"], MODEL, assignment=many, **options)
+    assert train_on(2, GRAPHS["several labels"], MODEL, assignment=many, **options) == train_on(
+        1, GRAPHS["several labels"], MODEL, assignment=many, **options)
 
 
 @pytest.mark.parametrize("assignment", [STALE, STASHED[3]], ids=["two versions", "stashed"])
