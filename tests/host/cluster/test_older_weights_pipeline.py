@@ -99,7 +99,7 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling, assignment):
     for record in found[0]:
         del record["exponents"]
     assert found == whole
-    with pytest.raises(CheckpointError, match=r"(versions|steps\.1) is 2 there, missing here"):
+    with pytest.raises(CheckpointError, match=r"steps\.1 is [12] there, missing here"):
         Trainer(GRAPHS["classes"], MODEL, epochs=8, run=tmp_path / "run", resume=True,
                 **{key: value for key, value in options.items() if key != "assignment"})
 
