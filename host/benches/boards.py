@@ -82,10 +82,10 @@ def _equal(progress: Callable[[str], None]) -> Iterator[Figure]:
     for title, (boards, devices) in _CHIPS.items():
         progress(f"trainings on {title}")
         together = digests(boards, devices)
-        for scheme, found in together.items():
+        for scheme, ends in together.items():
             yield Figure(name=f"{scheme}: trainings on {title} that end in the weights and state "
-                              f"of one reference, of {len(found)}",
-                         value=sum(map(str.__eq__, found, expected[scheme])), bar=len(found),
+                              f"of one reference, of {len(ends)}",
+                         value=sum(map(str.__eq__, ends, expected[scheme])), bar=len(ends),
                          relation="=")
 
 

@@ -5,6 +5,7 @@ often than others. So weights move far, and sums over many neighbours follow the
 """
 
 import numpy as np
+import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
 
@@ -56,8 +57,10 @@ def stale_graph(*, vertices: int = 1500, classes: int = 6, degree: float = 66.0,
     tell = generator.random((vertices, words)) < telling
     drawn[tell] = own[labels[:, None].repeat(words, axis=1)[tell],
                       generator.integers(own.shape[1], size=np.count_nonzero(tell))]
-    matrix = np.zeros((vertices, features))
-    matrix[np.arange(vertices)[:, None], drawn] = 1.0
+    rows = np.arange(vertices)[:, None].repeat(words, axis=1)
+    matrix = scipy.sparse.csr_array((np.ones(drawn.size), (rows.ravel(), drawn.ravel())),
+                                    shape=(vertices, features))
+    matrix.data[:] = 1.0  # a word that is drawn twice counts once
     order = generator.permutation(vertices)
     return Graph.from_edges(
         np.concatenate([edges, edges[:, ::-1]]), matrix, labels, train=order[:vertices // 10],

@@ -147,10 +147,8 @@ class Training:
         """What decides the bits of a training with stale rows, or older weights."""
         if self._assignment.chunks:
             return {"chunks": self._assignment.chunks}
-        if self._assignment.stages:
-            return {"steps": self._older}
         if self._older:
-            return {"versions": self._assignment.versions}
+            return {"steps": self._older}
         return {} if self._stale is None else {
             "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
 

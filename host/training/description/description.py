@@ -30,6 +30,11 @@ Sections: TypeAlias = dict[str, dict[str, Any]]
 Section = TypeVar("Section", Model, Sampling, Source, Stopping)
 
 
+def _nowhere(section: str, key: str) -> str:
+    """The name of a place that is in no file."""
+    return ""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Description:
     """What is trained, how, and where.
@@ -53,8 +58,11 @@ class Description:
     sampling: Sampling = field(default_factory=Sampling)
     device: Device = field(default_factory=Device)
     stopping: Stopping = field(default_factory=Stopping)
-    name: Callable[[str, str], str] = field(
-        default=lambda section, key: "", repr=False, compare=False)
+    name: Callable[[str, str], str] = field(default=_nowhere, repr=False, compare=False)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What other processes are told: all but where keys are in a file of this one."""
+        return {**self.__dict__, "name": _nowhere}
 
     @classmethod
     def of_sections(cls, sections: Mapping[str, Any]) -> Self:

@@ -33,7 +33,8 @@ class ThreadGroup(Group):
         return np.max(self._all(values), axis=0)
 
     def tell(self, value=None):
-        return self._all(value)[0]
+        told = self._all(pickle.dumps(value) if self.rank == 0 else b"")[0]
+        return pickle.loads(told) if self.rank else value
 
     def gather(self, value):
         return self._all(value) if self.rank == 0 else self._all(value)[:0]

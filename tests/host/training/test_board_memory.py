@@ -29,7 +29,7 @@ def words_needed(**share):
     """The least room of a channel, as a power of two, with which boards are not refused."""
     for bits in range(6, 24):
         try:
-            check_board_memory(MODEL, cluster(1 << bits), boards=4, **share)
+            check_board_memory(MODEL, cluster(1 << bits), **{"boards": 4, **share})
         except DescriptionError as error:
             assert "times that are needed for its share; take more boards" in str(error)
         else:
@@ -45,6 +45,13 @@ def test_shares_of_a_graph_or_of_layers_need_less():
     runs = runs_of_layers(NETWORK, MODEL.sample, 3)
     assert np.sum([len(run) for run in runs]) == 3
     check_board_memory(MODEL, cluster(whole), boards=3, runs=runs)
+
+
+def test_versions_of_weights_need_more():
+    runs = runs_of_layers(NETWORK, MODEL.sample, 3)
+    exact = words_needed(boards=3, runs=runs)
+    assert words_needed(boards=3, runs=runs, staleness=(2, 1, 0)) >= exact
+    assert words_needed(boards=3, runs=runs, staleness=(0, 0, 9999)) > exact
 
 
 def test_elements_of_another_width():

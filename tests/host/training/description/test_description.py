@@ -1,5 +1,6 @@
 """Descriptions: what a file says, what is refused, and where."""
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -198,3 +199,8 @@ def test_paths_of_changes_are_relative_to_the_working_folder(tmp_path, monkeypat
     assert load_description(path).model.weights == str(folder / "w.safetensors")
     changed = load_description(path, {"model": {"weights": "w.safetensors"}})
     assert changed.model.weights == str(tmp_path / "w.safetensors")
+
+
+def test_other_processes_are_told_what_a_file_describes(tmp_path):
+    for found in (load(tmp_path, FILE), Description()):
+        assert pickle.loads(pickle.dumps(found)).sections() == found.sections()
