@@ -10,6 +10,7 @@ from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.cluster.link import ClusterLink
 from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.device import Device
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
 
@@ -52,6 +53,9 @@ class Board:
         The way to its host.
     transfers : str
         When results leave it: ``ROWS``, ``PIECES`` or ``NO_OVERLAP``.
+    device : str, optional
+        What trains in its place, as ``Device`` has it; what the training's description says if not
+        given.
     """
 
     name: str
@@ -61,6 +65,7 @@ class Board:
     memory: int
     host: ClusterLink
     transfers: str
+    device: str | None = None
 
     @cached_property
     def speed(self) -> tuple[int, float]:
@@ -72,7 +77,7 @@ class Board:
 _HINTS = {
     "board": str, "count": int, "preset": str | None, "megahertz": float | None,
     "gigabytes": float | None, "host_gigabits": float | None, "host_microseconds": float | None,
-    "transfers": str | None, **_FIELDS}
+    "transfers": str | None, "device": str | None, **_FIELDS}
 
 
 def board_of(group: str, values: dict[str, Any]) -> list[Board]:
@@ -106,6 +111,10 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
             raise DescriptionError(f"[{section}] {key} must be above 0, and below 1e9, not {value}",
                                    section, key)
     config = _config(section, kind, given)
+    device = given.get("device")
+    if device is not None and ("," in device or not _known(device)):
+        raise DescriptionError(f"[{section}] device must be one that hypercast train --device "
+                               f"takes for a board, not {reprlib.repr(device)}", section, "device")
     host, transfers = _way_out(kind)
     host = ClusterLink(bandwidth=_or(given.get("host_gigabits"), 1e9 / 8, host.bandwidth),
                        latency=_or(given.get("host_microseconds"), 1e-6, host.latency))
@@ -116,8 +125,18 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
                                "transfers")
     board = Board(name=f"{group}-0", kind=kind, config=config,
                   clock=_or(given.get("megahertz"), 1e6, _clock(kind, config)),
-                  memory=2 * config.cores * _channel_bytes(config), host=host, transfers=transfers)
+                  memory=2 * config.cores * _channel_bytes(config), host=host, transfers=transfers,
+                  device=device)
     return [replace(board, name=f"{group}-{number}") for number in range(count)]
+
+
+def _known(device: str) -> bool:
+    """Whether there is such a device."""
+    try:
+        Device(device)
+    except DescriptionError:
+        return False
+    return True
 
 
 def _or(value: float | None, unit: float, otherwise: float) -> float:

@@ -61,7 +61,7 @@ class VirtualTime:
     def __str__(self) -> str:
         waits = ", ".join(f"{name} {waited / self.seconds:.1%}" for name, waited in zip(
             self.boards, self.waited, strict=True))
-        return (f"on these boards, by the cycle model and the links: "
+        return (f"on these boards, by their cycles and links: "
                 f"{self.seconds / self.steps * 1e3:.4g} ms a step, "
                 f"{self.alone / self.seconds:.2f} times as fast as {self.boards[0]} alone; of the "
                 f"time boards waited for others: {waits}")

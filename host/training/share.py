@@ -62,11 +62,11 @@ class Share:
                  cluster: Cluster | None = None,
                  devices: SharedDevices | None = None) -> None:
         self._group = group
-        self._devices = devices or SharedDevices()
         self._assignment = assignment
         self._scheme = assignment.scheme
         self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
             else cluster
+        self._devices = (devices or SharedDevices()).on(self._cluster)
         self.division: Division | None = None
 
     def lead_graph(self, model: InitialModel) -> LedDevice:

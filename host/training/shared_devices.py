@@ -2,8 +2,10 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Self
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
@@ -25,6 +27,7 @@ from hypercast.reference.network import AGGREGATE_FIRST
 
 __all__ = ["SharedDevices"]
 
+REFERENCE = "reference"
 #: Fields of a configuration that change no cycle: how much there is room for.
 _ROOM = ("channel_words", "program_rows", "weight_rows", "tensors")
 
@@ -44,15 +47,34 @@ class SharedDevices:
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self._device = device or Device()
         self._progress = progress
+        #: One for all ranks, or one for each.
+        self.names: tuple[str, ...] = self._device.names
+
+    def on(self, cluster: Cluster | None) -> Self:
+        """These devices, or those that the file of a cluster names.
+
+        Raises
+        ------
+        DescriptionError
+            If it names some, and the description of the training does, too.
+        """
+        if not cluster or all(board.device is None for board in cluster.boards):
+            return self
+        if self.names != (REFERENCE,):
+            raise DescriptionError(
+                f"[device] name is {self._device.name}, but the cluster's file says which device "
+                f"each board is; leave one of the two out", "device", "name")
+        found = type(self)(self._device, self._progress)
+        found.names = tuple(board.device or REFERENCE for board in cluster.boards)
+        return found
 
     def name(self, rank: int) -> str:
         """Name of a rank's device."""
-        names: tuple[str, ...] = self._device.names
-        return names[rank % len(names)]
+        return self.names[rank % len(self.names)]
 
     def is_chip(self, rank: int) -> bool:
         """Whether a rank's device is a chip."""
-        return self.name(rank) != "reference"
+        return self.name(rank) != REFERENCE
 
     def check_board(self, rank: int, board: Board) -> None:
         """Refuse a chip that is not that of the cluster's board which it stands for.

@@ -1,6 +1,7 @@
 """What boards can share of a training, and whether all of them train the same."""
 
 import importlib.metadata
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -72,11 +73,11 @@ def smoothing_of(assignment: Assignment) -> int | None:
     return found
 
 
-def check_sharing(boards: int, assignment: Assignment, device: Device, recipe: Recipe, *,
+def check_sharing(boards: int, assignment: Assignment, devices: Iterable[str], recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     scheme = assignment.scheme
-    if assignment.stale and (chips := sorted({*device.names} - {"reference"})):
+    if assignment.stale and (chips := sorted({*devices} - {"reference"})):
         raise DescriptionError(
             f"[device] boards take rows or weights of an earlier step, and each of them is a "
             f"reference so far, not {' or '.join(chips)}; leave the device out, or train without "

@@ -33,3 +33,28 @@ def test_chips_of_a_cluster(device, message):
         return
     with pytest.raises(DescriptionError, match=message):
         devices.check_board(1, BOARD)
+
+
+def cluster_of(tmp_path, *devices):
+    path = tmp_path / "cluster.toml"
+    path.write_text("".join(
+        f"[boards.b{number}]\nboard = 'vcu128'\n" + (f"device = '{device}'\n" if device else "")
+        for number, device in enumerate(devices)) + "[links.ethernet]\ngigabits = 100\n")
+    return load_cluster(str(path))
+
+
+def test_devices_of_a_clusters_file(tmp_path):
+    found = SharedDevices().on(cluster_of(tmp_path, "rtl", "", "xdma:/dev/xdma0"))
+    assert found.names == ("rtl", "reference", "xdma:/dev/xdma0")
+    plain = SharedDevices(Device("rtl"))
+    assert plain.on(cluster_of(tmp_path, "", "")) is plain
+    assert plain.on(None) is plain
+    with pytest.raises(DescriptionError, match="name is rtl, but the cluster's file says which"):
+        plain.on(cluster_of(tmp_path, "rtl"))
+
+
+@pytest.mark.parametrize("device", ["rtx", "rtl,rtl"])
+def test_no_device_of_a_clusters_file(tmp_path, device):
+    message = rf"\[boards.b0\] device must be one .*, not '{device}'"
+    with pytest.raises(DescriptionError, match=message):
+        cluster_of(tmp_path, device)
