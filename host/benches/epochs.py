@@ -1,12 +1,15 @@
 """How long epochs of sampled trainings on the reference take, what of it, and how well they learn.
 """
 
+import os
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from hypercast.host.benches.accuracy import FACEBOOK
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
@@ -14,7 +17,35 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 
-__all__ = ["community_graph", "epoch_figures"]
+__all__ = ["community_graph", "epoch_figures", "run"]
+
+_RECIPE: dict[str, Any] = {
+    "optimiser": "adam", "learning_rate": 0.01, "bias_learning_rate": 0.01, "weight_decay": 0.0,
+    "seed": 0}
+_MODEL = Model(hidden=(64,), dropout=(0.2,))
+_SAMPLING = Sampling(sampler="neighbours", batch=1024, fan_outs=(10, 25))
+#: Vertices of the generated graph, and the share of them to train on.
+_MANY, _TRAIN = 1_000_000, 0.02
+
+
+def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
+    """The figures; ``data`` is not used.
+
+    The folder with the Facebook graph's files is in the environment: HYPERCAST_FACEBOOK. Without
+    it, there is only a generated graph.
+    """
+    figures = []
+    if FACEBOOK in os.environ:
+        graph = Graph.load(os.environ[FACEBOOK])
+        graph = graph.with_splits(**random_split(graph.labels, seed=0))
+        figures += epoch_figures("Facebook pages", graph, _MODEL, _SAMPLING, epochs=10,
+                                 progress=progress, **_RECIPE)
+    progress("making a graph of a million vertices")
+    graph = community_graph(_MANY, train=_TRAIN)
+    title = "a generated graph of a million vertices"
+    figures.append(Figure(name=f"{title}: edges, both directions", value=graph.edges.nnz))
+    return figures + epoch_figures(title, graph, _MODEL, _SAMPLING, epochs=2, progress=progress,
+                                   **_RECIPE)
 
 
 def epoch_figures(title: str, graph: Graph, model: Model, sampling: Sampling, *, epochs: int,

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.benches.epoch_times import community_graph, epoch_figures
+from hypercast.host.benches.epochs import community_graph, epoch_figures
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 
