@@ -241,7 +241,9 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     layers = [layer for stage in stages for layer in stage.layers]
     chain = (problem.graph.is_chain and layers == sorted(layers)
              and all(len(stage.boards) == 1 for stage in stages))
-    return REFERENCES if able and chain and not (kind.hidden or kind.two_engines) else NOT_YET
+    if not (able and chain) or kind.hidden or kind.two_engines:
+        return NOT_YET
+    return ANYTHING if synchronous and not discipline.chunked else REFERENCES
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:

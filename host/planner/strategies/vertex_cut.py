@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import NOT_YET, REFERENCES, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["NAME", "SCHEME", "evaluated_cut", "plans"]
@@ -68,7 +68,7 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
         memory[board.name] = need.bytes_on(board)
     return Plan(
         strategy=NAME, scheme=SCHEME, memory=memory, staleness="another graph",
-        trains=REFERENCES if len(set(parts)) == 1 else NOT_YET,
+        trains=ANYTHING if len(set(parts)) == 1 else NOT_YET,
         seconds=reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards) + max(
             part * count * seconds for part, seconds in zip(parts, each, strict=True)),
