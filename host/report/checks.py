@@ -18,6 +18,8 @@ _COUNTS, _EXPONENTS = range(1 << 63), range(-512, 512)
 #: Beyond is no loss, and no number to draw.
 _LARGEST = 1e300
 _SPLITS = ("train", "validation", "test")
+#: What records of chips have besides.
+_CYCLES = ("train_cycles", "evaluate_cycles")
 
 
 def _check(value: Any, form: Any, place: str) -> None:
@@ -76,12 +78,16 @@ def check_boards(time: Any) -> None:
 
 
 def check_records(records: Sequence[Any]) -> None:
-    """Raise ``ValueError`` unless every epoch has its record, and all have the same entries."""
+    """Raise ``ValueError`` unless every epoch has its record, and all have the same entries.
+
+    Only those that a chip trained have cycles; a training can go on with another device.
+    """
     for number, record in enumerate(records):
         place = f"epoch {number + 1}"
         _check(record, dict, place)
         kind = "accuracy" if "train_accuracy" in record else "micro_f1"
-        form = dict.fromkeys(records[0], float) | {
+        form = {name: float for name in records[0] if name not in _CYCLES} | {
+            name: _COUNTS for name in _CYCLES if any(one in record for one in _CYCLES)} | {
             "epoch": range(number, number + 1), "training_loss": float, "saturations": _COUNTS,
             "exponents": dict, **{f"{split}_{score}": float for split in _SPLITS
                                   for score in ("loss", kind)}}

@@ -325,9 +325,9 @@ class Trainer:
     def _go_on_counting(self) -> None:
         """Cycles of a chip go on from those recorded, if it was a chip."""
         chip = self.target.chip
-        if chip and self.history:
-            chip.go_on_counting(*(
-                self.history[-1].get(name, 0) for name in ("train_cycles", "evaluate_cycles")))
+        last = next((record for record in reversed(self.history) if "train_cycles" in record), None)
+        if chip and last:
+            chip.go_on_counting(last["train_cycles"], last["evaluate_cycles"])
 
     def parameters(self) -> dict[Tensor, FloatArray]:
         """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""

@@ -17,6 +17,7 @@ from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.timeline import profile
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
 from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import COUNTERS
@@ -223,6 +224,37 @@ def test_records_that_are_not_those_of_the_checkpoint(tmp_path):
     path.write_text(path.read_text().replace('"saturations": 0', '"saturations": 1', 1))
     with pytest.raises(RunError, match=r"epochs\.jsonl has changed since"):
         load_run(folder)
+
+
+def test_a_run_that_went_on_with_another_device(tmp_path):
+    """Only epochs of chips have cycles, which are counted on."""
+    graph, model = Graph.load("karate"), Model(hidden=(4,))
+    counted = []
+    for epochs, device in ((2, "rtl"), (3, "reference"), (5, "rtl")):
+        with Trainer(graph, model, Device(device, preset="tiny"), run=tmp_path, epochs=epochs,
+                     resume=True) as trainer:
+            trainer.fit()
+            counted.append([record.get("train_cycles") for record in trainer.history])
+    *_, cycles = counted
+    assert cycles[2] is None
+    assert 0 < cycles[0] < cycles[1] < cycles[3] < cycles[4]
+    run = load_run(tmp_path)
+    assert [record.get("train_cycles") for record in run.epochs] == cycles
+    assert "epoch" in page(run)
+
+
+@pytest.mark.parametrize(("old", "new", "message"), [
+    ('"train_cycles": ', '"train_cycles": -', "train_cycles is -"),
+    ('"train_cycles": ', '"other": ', "has not just"),
+])
+def test_cycles_that_are_none(tmp_path, old, new, message):
+    with Trainer(Graph.load("karate"), Model(hidden=(4,)), Device("rtl", preset="tiny"),
+                 run=tmp_path, epochs=2) as trainer:
+        trainer.fit()
+    path = tmp_path / "epochs.jsonl"
+    path.write_text(path.read_text().replace(old, new, 1))
+    with pytest.raises(RunError, match=rf"epochs.jsonl cannot be read \(.*{message}"):
+        load_run(tmp_path)
 
 
 def test_slices_that_are_not_the_steps(tmp_path):
