@@ -239,9 +239,11 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     # Without a flush, training has two versions, and one for each micro-batch in flight.
     able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
-    chain = (problem.graph.is_chain and layers == sorted(layers)
-             and all(len(stage.boards) == 1 for stage in stages))
-    return REFERENCES if able and chain and not (kind.hidden or kind.two_engines) else NOT_YET
+    # Older weights are those of a chain. Jumping knowledge has edges to the last layer besides.
+    joined = problem.graph.is_chain or (synchronous and problem.is_one_network)
+    runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
+    trained = able and joined and runs and not (kind.hidden or kind.two_engines)
+    return REFERENCES if trained else NOT_YET
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:
