@@ -67,9 +67,9 @@ class Routes(NamedTuple):
     Attributes
     ----------
     sources : list of int
-        Those that send, in the order in which they do.
+        Ranks that send to it, in the order in which they do.
     sent : dict
-        Those that receive, the ones that wait for it first, to what they need.
+        Rank that receives from it to what that needs; what waits for it first comes first.
     """
 
     sources: list[int]

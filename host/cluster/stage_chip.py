@@ -180,7 +180,8 @@ class ChipPasses:
                 if crossing.masked and self.training else None
             entry = self._chip.like.network.exponent_entry(name)
             rows[name] = Rows(values, driver.exponent_entry(job, entry)[0], mask)
-        return Message(rows, {name: exponent for name, (exponent, _) in self.opened.items()
+        opened = self.opened if self._chip.like.network.jumping else {}
+        return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
                               if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 
     def sums(self, nothing: Metrics) -> StepSums:
