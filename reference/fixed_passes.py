@@ -147,6 +147,20 @@ class FixedPasses:
         """Begin passes that go layer by layer: each entry is opened by what is stored first."""
         self._file.begin()
 
+    def take_opened(self, exponents: Mapping[Tensor, int]) -> None:
+        """Go on with entries that other layers' tensors have opened elsewhere.
+
+        What is stored here is another part of them, so they are not opened again.
+
+        Parameters
+        ----------
+        exponents : dict
+            Entry to its exponent; the same as here if it has been opened here, too.
+        """
+        for entry, exponent in exponents.items():
+            if self._file.opens(entry):
+                self.exponents[entry] = exponent
+
     def forward_layer(self, number: int, step_key: int | None = None) -> None:
         """A layer, from its input to what is stored of its output; arguments as above."""
         during = Pass.EVALUATION if step_key is None else Pass.TRAINING

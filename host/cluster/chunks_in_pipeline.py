@@ -1,7 +1,7 @@
 """Each board has a run of layers and the whole graph, whose chunks follow each other through them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypercast.host.cluster.chunk_rows import GraphInChunks, chunks_of
@@ -29,18 +29,18 @@ class ChunksInPipeline(LayersInPipeline):
     ----------
     model : InitialModel
         The whole model; its sample's ``place`` is ``StaleChunks``.
-    group, layers
+    group, runs
         As of ``LayersInPipeline``.
     """
 
-    def __init__(self, model: InitialModel, group: Group, layers: range) -> None:
+    def __init__(self, model: InitialModel, group: Group, runs: Sequence[range]) -> None:
         sample = model.sample
         assert isinstance(sample.place, StaleChunks)
         self._rows = GraphInChunks(sample.place.parts, sample.edges[0], sample.element_width)
         sample = replace(sample, place=self._rows)
         model = model.with_sample(sample)
-        self._reference = ReferenceStage(model, layers)
-        super().__init__(self._reference, model, group, layers)
+        self._reference = ReferenceStage(model, runs[group.rank])
+        super().__init__(self._reference, model, group, runs)
         self._chunks = list(chunks_of(sample, self._rows))
 
     def train_step(self, *, record: bool = False) -> Metrics:

@@ -8,7 +8,8 @@ import numpy as np
 
 from hypercast.host.cluster.balanced_runs import balanced_runs
 from hypercast.host.cluster.group import ClusterError, Group
-from hypercast.host.cluster.stage import StageDevice, StagePasses
+from hypercast.host.cluster.layer_crossings import Routes
+from hypercast.host.cluster.stage import Message, StageDevice, StagePasses
 from hypercast.host.cluster.total import Totals
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
@@ -32,16 +33,12 @@ def runs_of_layers(network: Network, sample: Sample, boards: int) -> list[range]
     Raises
     ------
     ClusterError
-        If there are more boards than layers, or layers that are no chain.
+        If there are more boards than layers.
     """
     layers = len(network.layers)
     if boards > layers:
         raise ClusterError(f"{boards} boards share {layers} layers, but each needs one; take "
                            f"{layers} boards or fewer, or deepen the network by --layers")
-    if network.jumping:
-        raise ClusterError("layers in a pipeline have the outputs of one layer as their inputs, "
-                           "but with jumping knowledge the last one has those of all; leave "
-                           "--jumping out, or take another --scheme")
     costs = [rows * layer.features_in * layer.features_out + edges.nnz * layer.features_out
              for rows, layer, edges in zip(
                  sample.rows[1:], network.layers, sample.edges, strict=True)]
@@ -63,8 +60,8 @@ class LayersInPipeline(WrappedDevice):
         The whole model, the same on all ranks.
     group : Group
         The ranks, in the order of their layers.
-    layers : range
-        This rank's layers, from 1.
+    runs : sequence of range
+        The layers of each rank, from 1.
     in_flight : sequence of int
         Micro-batches that each has begun and not done, at most; as many as there are ranks from it
         on, if none are given.
@@ -73,15 +70,18 @@ class LayersInPipeline(WrappedDevice):
     #: What all ranks have to do at the same time.
     TOGETHER = frozenset({"train_step", "evaluate", "logits", "state", "load_state"})
 
-    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group, layers: range,
-                 in_flight: Sequence[int] = ()) -> None:
+    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group,
+                 runs: Sequence[range], in_flight: Sequence[int] = ()) -> None:
         super().__init__(device)
         self._network = model.network
         self._names = tuple(model.state.parameters)
         self._group = group
         self._sample = model.sample
         self._totals = Totals(group, model.state, LOSS_UNIT * model.sample.loss_scale)
-        self._own = layers
+        self._own = runs[group.rank]
+        #: From and to which ranks messages go, by whether a pass is forward.
+        self._routes = {forward: Routes.of(model.network, runs, group.rank, forward=forward)
+                        for forward in (False, True)}
         self._in_flight = in_flight[group.rank] if in_flight else group.size - group.rank
 
     # What differs where chunks of a graph follow each other.
@@ -132,16 +132,23 @@ class LayersInPipeline(WrappedDevice):
         return device
 
     def _pass_on(self, stage: StagePasses, *, forward: bool) -> None:
-        """A pass of a micro-batch, between the stages before and after."""
-        group = self._group
-        step = 1 if forward else -1
-        source, target = group.rank - step, group.rank + step
-        rows = group.receive(source) if 0 <= source < group.size else None
+        """A pass of a micro-batch, between the stages that make what it takes and take what it
+        makes.
+
+        All ranks take micro-batches in one order, so messages between two of them are received in
+        the order in which they are sent.
+        """
+        group, routes, message = self._group, self._routes[forward], Message()
+        for source in routes.sources:
+            message |= group.receive(source)
         if stage.training and not self.chip:  # which counts its cycles
             group.compute(stage.sample, self._own, forward=forward)
-        rows = stage.forward(rows) if forward else stage.backward(rows)
-        if 0 <= target < group.size:
-            group.send(target, rows)
+        if forward:
+            stage.forward(message)
+        else:
+            stage.backward(message)
+        for target, crossing in routes.sent.items():
+            group.send(target, stage.message(crossing))
 
     def evaluate(self) -> Metrics:
         device = self._stage

@@ -64,7 +64,7 @@ class OlderWeightsPipeline(LayersInPipeline):
 
     Parameters
     ----------
-    model, group, layers, in_flight
+    model, group, runs, in_flight
         As of ``LayersInPipeline``.
     staleness : sequence of int
         As of ``OlderWeightsGnn``: it does not rise from layer to layer. A board may have layers of
@@ -72,11 +72,12 @@ class OlderWeightsPipeline(LayersInPipeline):
     """
 
     def __init__(self, model: InitialModel, group: Group, staleness: Sequence[int],
-                 layers: range, in_flight: Sequence[int] = ()) -> None:
+                 runs: Sequence[range], in_flight: Sequence[int] = ()) -> None:
         self._staleness = tuple(staleness)
         self._versions = versions = OlderWeightsGnn(model, self._staleness)
-        super().__init__(ReferenceStage(model, layers, versions, lambda: versions.older),
-                         model, group, layers, in_flight)
+        super().__init__(
+            ReferenceStage(model, runs[group.rank], versions, lambda: versions.older),
+            model, group, runs, in_flight)
 
     def train_through(self, steps: Iterator[Sequence[Sample]], sizes: Sequence[int]) -> Metrics:
         """Steps, each of which begins while the one before is under way.

@@ -2,12 +2,13 @@
 reference.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.cluster.layer_crossings import Crossing
 from hypercast.host.runtime.sampled_device import SteppedDevice
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -16,9 +17,9 @@ from hypercast.reference.metrics import Metrics
 from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, Pass, Tensor
 
-__all__ = ["LayerPasses", "Rows", "StageDevice", "StagePasses"]
+__all__ = ["LayerPasses", "Message", "Rows", "StageDevice", "StagePasses"]
 
 
 class Rows(NamedTuple):
@@ -37,6 +38,25 @@ class Rows(NamedTuple):
     mantissas: npt.NDArray[np.signedinteger]
     exponent: int
     mask: npt.NDArray[np.uint8] | None = None
+
+
+class Message(NamedTuple):
+    """What crosses between two stages in a pass of a micro-batch.
+
+    Attributes
+    ----------
+    rows : dict
+        Rows by tensor, one of a training step or of an evaluation.
+    opened : dict
+        Exponents of entries of the exponent file that layers have in common, if this pass has
+        opened them: what others store of them is another part.
+    """
+
+    rows: Mapping[Tensor, Rows] = {}
+    opened: Mapping[Tensor, int] = {}
+
+    def __or__(self, other: "Message") -> "Message":
+        return Message({**self.rows, **other.rows}, {**self.opened, **other.opened})
 
 
 class StagePasses(Protocol):
@@ -58,11 +78,14 @@ class StagePasses(Protocol):
     @property
     def training(self) -> bool: ...
 
-    def forward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the features or rows of the stage before; what the next one takes."""
+    def forward(self, message: Message) -> None:
+        """All layers, from the features, or from what other stages made."""
 
-    def backward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the loss or rows of the next stage; what the stage before takes."""
+    def backward(self, message: Message) -> None:
+        """All layers, from the loss, or from what other stages made."""
+
+    def message(self, crossings: Iterable[Crossing]) -> Message:
+        """What another stage takes of the pass that has been."""
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
@@ -123,35 +146,36 @@ class LayerPasses:
         """Whether it is of a training step."""
         return self._step_key is not None
 
-    def forward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the features or rows of the stage before; what the next one takes."""
-        if rows is not None:
-            source = Tensor(Kind.HIDDEN, self._layers[0] - 1, self._during)
-            self._take(source, rows)
-            if rows.mask is not None:
-                self.passes.masks[source] = _unpacked(rows.mask, rows.mantissas.shape)
+    def forward(self, message: Message) -> None:
+        """All layers, from the features, or from what other stages made."""
+        self._take(message)
         for number in self._layers:
             self.passes.forward_layer(number, self._step_key)
-        last = self._layers[-1]
-        if last < len(self.passes.network.layers):
-            source = Tensor(Kind.HIDDEN, last, self._during)
-            mask = self.passes.masks.get(source)
-            return self._given(source)._replace(
-                mask=None if mask is None else np.packbits(mask))
+        if self._layers[-1] < len(self.passes.network.layers):
+            return
         loss = self.passes.loss(self._during)
         self.metrics = self.passes.metrics(loss)
         if self._step_key is not None:
             self.passes.store_loss(loss)
-        return None
 
-    def backward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the loss or rows of the next stage; what the stage before takes."""
-        if rows is not None:
-            self._take(Tensor(Kind.GRADIENT, self._layers[-1]), rows)
+    def backward(self, message: Message) -> None:
+        """All layers, from the loss, or from what other stages made."""
+        self._take(message)
         for number in reversed(self._layers):
             self.passes.backward_layer(number)
-        before = self._layers[0] - 1
-        return self._given(Tensor(Kind.GRADIENT, before)) if before else None
+
+    def message(self, crossings: Iterable[Crossing]) -> Message:
+        """What another stage takes of the pass that has been."""
+        passes, rows, backward = self.passes, dict[Tensor, Rows](), False
+        for crossing in crossings:
+            backward = crossing.tensor.kind in BACKWARD
+            name = crossing.tensor.made(self._during)
+            values: IntArray = passes.tensors[name]
+            mask = passes.masks.get(name) if crossing.masked else None
+            rows[name] = Rows(values.astype(self._type), passes.exponents[name],
+                              None if mask is None else np.packbits(mask))
+        return Message(rows, {entry: exponent for entry, (exponent, _) in passes.opened.items()
+                              if not entry.layer and (entry.kind in BACKWARD) == backward})
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
@@ -170,13 +194,15 @@ class LayerPasses:
                                      FEATURES: (sample.features.exponent, None)},
             metrics=self.metrics or nothing, saturations=passes.saturations.total())
 
-    def _take(self, name: Tensor, rows: Rows) -> None:
-        self.passes.tensors[name] = rows.mantissas.astype(np.int64)
-        self.passes.exponents[name] = rows.exponent
-
-    def _given(self, name: Tensor) -> Rows:
-        values: IntArray = self.passes.tensors[name]
-        return Rows(values.astype(self._type), self.passes.exponents[name])
+    def _take(self, message: Message) -> None:
+        passes = self.passes
+        passes.take_opened(message.opened)
+        for name, rows in message.rows.items():
+            passes.tensors[name] = rows.mantissas.astype(np.int64)
+            if passes.network.exponent_entry(name) not in message.opened:
+                passes.exponents[name] = rows.exponent
+            if rows.mask is not None:
+                passes.masks[name] = _unpacked(rows.mask, rows.mantissas.shape)
 
 
 def _unpacked(mask: npt.NDArray[np.uint8], shape: tuple[int, ...]) -> BoolArray:

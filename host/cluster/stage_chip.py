@@ -1,10 +1,11 @@
 """A chip that has a run of layers, forward and backward, of one micro-batch after another."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from hypercast.host.cluster.stage import Rows
+from hypercast.host.cluster.layer_crossings import Crossing
+from hypercast.host.cluster.stage import Message, Rows
 from hypercast.host.compiler.compiler import with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
@@ -17,6 +18,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import BACKWARD as BACKWARD_KINDS
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 
 __all__ = ["ChipPasses", "StageChip"]
@@ -83,10 +85,10 @@ class StageChip(SteppedChip):
             metrics = self._piece(piece)
         return metrics, self._saturated
 
-    def opened(self, *, training: bool) -> frozenset[Tensor]:
-        """Entries of the exponent file that passes open."""
-        opened = self.pieces.opened
-        return opened[FORWARD] | opened[BACKWARD] if training else opened[EVALUATE]
+    def stored(self, *, training: bool) -> frozenset[Tensor]:
+        """Entries of the exponent file of what passes store."""
+        stored = self.pieces.stored
+        return stored[FORWARD] | stored[BACKWARD] if training else stored[EVALUATE]
 
     @property
     def begun(self) -> dict[Tensor, tuple[int, int | None]]:
@@ -120,59 +122,67 @@ class ChipPasses:
         self._layers = chip.pieces.layers
         self._last = self._layers[-1] == len(chip.like.network.layers)
         self._type = np.dtype(f"int{chip.like.recipe.element_width}")
-        self._rows: Rows | None = None
+        self._taken = Message()
+        self._shared: set[Tensor] = set()  # entries that layers elsewhere have opened
         self.metrics: Metrics | None = None
         self._saturated = 0
 
-    def forward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the features or rows of the stage before; what the next one takes."""
-        self._rows = rows
+    def forward(self, message: Message) -> None:
+        """All layers, from the features, or from what other stages made."""
+        self._taken = message
         metrics, self._saturated = self._forward()
         if self._last:
             self.metrics = metrics
-            return None
-        source = Tensor(Kind.HIDDEN, self._layers[-1], self._during)
-        given = self._given(source)
-        if not self.training:
-            return given
-        driver, job = self._chip.driver, self._chip.job
-        mask = read_mask(driver, job, Tensor(Kind.MASK, source.layer), given.mantissas.shape[1])
-        return given._replace(mask=np.packbits(mask))
 
     def _forward(self) -> tuple[Metrics, int]:
-        chip, rows = self._chip, self._rows
+        chip = self._chip
         chip.load(self.sample)
-        driver, job = chip.driver, chip.job
-        entries = dict(chip.begun if self.training else driver.exponent_file(job))
+        entries = dict(chip.begun if self.training else chip.driver.exponent_file(chip.job))
         entries |= {EDGES: (self.sample.edge_exponent, None),
                     FEATURES: (self.sample.features.exponent, None)}
-        if rows is not None:
-            source = Tensor(Kind.HIDDEN, self._layers[0] - 1, self._during)
-            entries[chip.like.network.exponent_entry(source)] = rows.exponent, None
-            write_rows(driver, job, source, rows.mantissas)
-            if rows.mask is not None:
-                write_mask(driver, job, Tensor(Kind.MASK, source.layer),
-                           np.unpackbits(rows.mask, count=rows.mantissas.size).reshape(
-                               rows.mantissas.shape).astype(bool))
-        driver.set_entries(job, entries)
+        self._take(self._taken, entries)
         chip.present = self
         return chip.run(FORWARD if self.training else EVALUATE)
 
-    def backward(self, rows: Rows | None) -> Rows | None:
-        """All layers, from the loss or rows of the next stage; what the stage before takes."""
+    def backward(self, message: Message) -> None:
+        """All layers, from the loss, or from what other stages made."""
         chip = self._chip
         if chip.present is not self:
             self._forward()
-        driver, job = chip.driver, chip.job
-        if rows is not None:
-            source = Tensor(Kind.GRADIENT, self._layers[-1])
-            write_rows(driver, job, source, rows.mantissas)
-            driver.set_entries(
-                job, {chip.like.network.exponent_entry(source): (rows.exponent, None)})
+        self._take(message, {})
         _, saturated = chip.run(BACKWARD)
         self._saturated += saturated
-        before = self._layers[0] - 1
-        return self._given(Tensor(Kind.GRADIENT, before)) if before else None
+
+    def _take(self, message: Message, entries: dict[Tensor, tuple[int, int | None]]) -> None:
+        """Write what other stages made, and these ``entries`` of the exponent file."""
+        driver, job = self._chip.driver, self._chip.job
+        self._shared |= {*message.opened}
+        entries |= {name: (exponent, None) for name, exponent in message.opened.items()}
+        for name, rows in message.rows.items():
+            entries[self._chip.like.network.exponent_entry(name)] = rows.exponent, None
+            write_rows(driver, job, name, rows.mantissas)
+            if rows.mask is not None:
+                write_mask(driver, job, Tensor(Kind.MASK, name.layer),
+                           np.unpackbits(rows.mask, count=rows.mantissas.size).reshape(
+                               rows.mantissas.shape).astype(bool))
+        driver.set_entries(job, entries)
+
+    def message(self, crossings: Iterable[Crossing]) -> Message:
+        """What another stage takes of the pass that has been."""
+        driver, job = self._chip.driver, self._chip.job
+        rows, backward = dict[Tensor, Rows](), False
+        for crossing in crossings:
+            name = crossing.tensor.made(self._during)
+            backward = name.kind in BACKWARD_KINDS
+            values = driver.matrix(job, name).astype(self._type)
+            mask = np.packbits(read_mask(driver, job, Tensor(Kind.MASK, name.layer),
+                                         values.shape[1])) \
+                if crossing.masked and self.training else None
+            entry = self._chip.like.network.exponent_entry(name)
+            rows[name] = Rows(values, driver.exponent_entry(job, entry)[0], mask)
+        opened = self.opened if self._chip.like.network.jumping else {}
+        return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
+                              if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 
     def sums(self, nothing: Metrics) -> StepSums:
         """What it leaves here; ``nothing`` are the metrics of stages without the last layer."""
@@ -185,13 +195,8 @@ class ChipPasses:
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
-        """Exponent and peak of every entry that they opened."""
+        """Exponent and peak of every entry that they opened, or others did."""
         chip = self._chip
         entries = chip.driver.exponent_file(chip.job)
-        return {name: entries[name] for name in chip.opened(training=self.training)}
-
-    def _given(self, name: Tensor) -> Rows:
-        driver, job = self._chip.driver, self._chip.job
-        entry = self._chip.like.network.exponent_entry(name)
-        return Rows(driver.matrix(job, name).astype(self._type),
-                    driver.exponent_entry(job, entry)[0])
+        return {name: entries[name]
+                for name in chip.stored(training=self.training) | self._shared}

@@ -183,7 +183,7 @@ class TimedGroup(Group):
         return end + route.latency
 
     def send(self, rank: int, value: Any) -> None:
-        size = sum(part.nbytes for part in value or () if isinstance(part, np.ndarray))
+        size = _array_bytes(value)
         end = self._transfer(self.rank, rank, size, self._clock.now, "rows") if self._timed else 0.0
         self._group.send(rank, (value, end, size))
         if self._timed and self._waiting[self.rank]:
@@ -201,3 +201,12 @@ class TimedGroup(Group):
 
     def gather(self, value: Any) -> list[Any]:
         return self._group.gather(value)
+
+
+def _array_bytes(value: Any) -> int:
+    """Bytes of the arrays in tuples and dictionaries."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    parts = value.values() if isinstance(value, Mapping) else \
+        value if isinstance(value, tuple) else ()
+    return sum(map(_array_bytes, parts))

@@ -19,8 +19,6 @@ def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, 
     ------
     DescriptionError
         If there are more stages than layers.
-    ClusterError
-        If layers are no chain.
     """
     layers, stages = len(model.network.layers), assignment.stages
     if stages > layers:

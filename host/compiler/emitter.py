@@ -323,6 +323,10 @@ class Emitter:
         self._openers.clear()
         self._prefetched = False
 
+    def go_on(self, entries: Iterable[Tensor]) -> None:
+        """Entries of the exponent file have been opened before this program, besides others."""
+        self._opened = self._opened | {*entries}
+
     def tensor(self, name: Tensor) -> int:
         """A tensor's number in the exponent file."""
         return self.tensors[self.exponent_entry(name)]

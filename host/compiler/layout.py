@@ -179,14 +179,26 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
     """Allocate matrices and masks of some layers, or of all: operands that meet lie in different
     channels.
     """
-    layers = layers or range(1, len(network.layers) + 1)
+    last = len(network.layers)
+    layers = layers or range(1, last + 1)
+    # With jumping knowledge, what else the last layer reads, and its part of the gradient of that.
+    ends = last in layers
+    for source in network.jumping[:-1] if ends else ():
+        if source < layers[0] - 1:
+            _place(memory, Tensor(Kind.HIDDEN, source), 0, network.layers[source - 1].features_out)
+            for name, columns in _jumping_product(network, source):
+                memory.matrix(name, 1, columns)
     if layers[0] > 1:  # what the first of them reads, and the gradient of that
         _place(memory, Tensor(Kind.HIDDEN, layers[0] - 1), 0,
                network.layers[layers[0] - 2].features_out)
-        _place_gradients(network, memory, config, layers[0] - 1, ())
+        _place_gradients(network, memory, config, layers[0] - 1,
+                         _jumping_product(network, layers[0] - 1))
     for number in layers:
         _place_outputs(network, memory, number)
-        _place_gradients(network, memory, config, number, _products(network, number)[1])
+        products = _products(network, number)[1]
+        if ends or number + 1 in layers:
+            products += _jumping_product(network, number)
+        _place_gradients(network, memory, config, number, products)
 
 
 def _place_gradients(network: Network, memory: MemoryMap, config: Config, number: int,
@@ -244,9 +256,14 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
         backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
         if layer.root:
             backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
-    if number in network.jumping[:-1]:
-        backward.append((Tensor(Kind.JUMPING_GRADIENT, number), layer.features_out))
     return forward, backward
+
+
+def _jumping_product(network: Network, number: int) -> Shapes:
+    """With jumping knowledge, what the last layer's part of the gradient of outputs is stored in.
+    """
+    return [(Tensor(Kind.JUMPING_GRADIENT, number), network.layers[number - 1].features_out)
+            ] if number in network.jumping[:-1] else []
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,

@@ -8,7 +8,7 @@ from hypercast.host.compiler.emitter import Finish
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.phase_name import PhaseKind
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.tensor import FEATURES, Pass, Tensor
+from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
 __all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "piece_entry"]
 
@@ -81,6 +81,10 @@ class PieceProgram(Program):
 
     def backward(self) -> None:
         """Layers backward; sums of gradients are kept."""
+        after = range(self.layers[-1] + 1, len(self.network.layers) + 1)
+        self._go_on(Tensor(Kind.AGGREGATED_GRADIENT, 1),
+                    opened=any(map(self.network.sums_gradients, after))
+                    or (bool(after) and len(self.network.jumping) > 1))
         for number in reversed(self.layers):
             self._backward(number)
             if self.shared:  # what accumulates is taken before the next cut
@@ -101,8 +105,15 @@ class PieceProgram(Program):
         return self.layers[-1] == len(self.network.layers)
 
     def _run_forward(self, during: Pass) -> None:
+        hidden = Tensor(Kind.HIDDEN, 1, during)
+        self._go_on(hidden, opened=self.layers[0] > 1)
         for number in self.layers:
             self._forward_layer(number, during)
+
+    def _go_on(self, name: Tensor, *, opened: bool) -> None:
+        """With jumping knowledge, what is stored may have an entry that layers elsewhere opened."""
+        if opened and self.network.jumping:
+            self.emitter.go_on([self.network.exponent_entry(name)])
 
     # What differs where devices share the rows of matrices.
 

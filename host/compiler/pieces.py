@@ -57,8 +57,8 @@ class Pieces:
                 for number, name in enumerate(self.crossing[piece])]
 
     @cached_property
-    def opened(self) -> dict[str, frozenset[Tensor]]:
-        """Entries of the exponent file that each piece opens."""
+    def stored(self) -> dict[str, frozenset[Tensor]]:
+        """Entries of the exponent file of what each piece stores."""
         entries = list(self.job.tensors)
         found = {}
         for piece in self.crossing:
@@ -66,7 +66,8 @@ class Pieces:
                      for word in self.job.instructions(entry))
             found[piece] = frozenset(
                 entries[fields["o"]] for fields in map(decode, words)
-                if fields["opcode"] in (Opcode.DRAIN, Opcode.LOSS) and fields["open"])
+                if fields["opcode"] == Opcode.DRAIN
+                or (fields["opcode"] == Opcode.LOSS and fields["open"]))
         return found
 
 

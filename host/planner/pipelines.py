@@ -239,9 +239,10 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     # Without a flush, training has two versions, and one for each micro-batch in flight.
     able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
-    chain = (problem.graph.is_chain and layers == sorted(layers)
-             and all(len(stage.boards) == 1 for stage in stages))
-    if not (able and chain) or kind.hidden or kind.two_engines:
+    # Older weights are those of a chain. Jumping knowledge has edges to the last layer besides.
+    joined = problem.graph.is_chain or (synchronous and problem.is_one_network)
+    runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
+    if not (able and joined and runs) or kind.hidden or kind.two_engines:
         return NOT_YET
     return ANYTHING if synchronous and not discipline.chunked else REFERENCES
 

@@ -58,6 +58,13 @@ def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
     return found
 
 
+def _edges(network: Network) -> tuple[tuple[int, int], ...]:
+    """Numbers (from 0) of each layer of a network, and of each that reads it."""
+    last = len(network.layers) - 1
+    return tuple(sorted([*((number, number + 1) for number in range(last)),
+                         *((number - 1, last) for number in network.jumping[:-1])]))
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Problem:
     """A training, and boards for it.
@@ -108,12 +115,17 @@ class Problem:
         """The problem of a network; ``choose`` takes the first board's orders of products."""
         if choose:
             network = chosen_orders(network, statistics, cluster.boards[0])
-        count = len(network.layers)
-        edges = [(number, number + 1) for number in range(count - 1)]
-        edges += [(number - 1, count - 1) for number in network.jumping[:-1]]
         return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
                    layers=tuple(NetworkLayer(f"layer {number}", network, number)
-                                for number in range(1, count + 1)), edges=tuple(sorted(edges)))
+                                for number in range(1, len(network.layers) + 1)),
+                   edges=_edges(network))
+
+    @property
+    def is_one_network(self) -> bool:
+        """Whether the layers are all those of one network, and no branches or pieces of such."""
+        network = self.layers[0].network
+        return self.edges == _edges(network) and [layer[1:] for layer in self.layers] == [
+            (network, number) for number in range(1, len(network.layers) + 1)]
 
     @property
     def splittable(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
 from hypercast.host.cluster.graph_parts import in_chunks, parts_of
-from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.host.cluster.layers_in_pipeline import (
     LayersInPipeline,
     SampledPipeline,
@@ -148,14 +148,13 @@ class Share:
                   capacity: Callable[[], Capacity] | None = None) -> LayersInPipeline:
         assignment = self._assignment
         runs = assignment.runs or runs_of_layers(model.network, model.sample, group.size)
-        own = runs[group.rank]
         if assignment.chunks:
-            return ChunksInPipeline(model, group, own)
+            return ChunksInPipeline(model, group, runs)
         staleness = weight_staleness(assignment, model)
         if staleness:
-            return OlderWeightsPipeline(model, group, staleness, own, assignment.in_flight)
-        return LayersInPipeline(self._devices.of_layers(model, group, own, capacity), model, group,
-                                own, assignment.in_flight)
+            return OlderWeightsPipeline(model, group, staleness, runs, assignment.in_flight)
+        device = self._devices.of_layers(model, group, runs[group.rank], capacity)
+        return LayersInPipeline(device, model, group, runs, assignment.in_flight)
 
     def _check_memory(self, model: InitialModel) -> None:
         """Refuse what boards cannot share, or do not hold."""
@@ -163,6 +162,12 @@ class Share:
         if self._scheme == LAYERS:
             runs = self._assignment.runs or runs_of_layers(
                 model.network, model.sample, self._group.size)
+        if self._assignment.older_weights and model.network.jumping:
+            raise ClusterError(
+                f"with jumping knowledge, the outputs of layers "
+                f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
+                f"wait for each other in every step; boards with older weights do not, so leave "
+                f"--jumping out, or train without --staleness")
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
                                in_flight=self._assignment.in_flight, division=self.division,

@@ -1,11 +1,15 @@
 """Boards that have a run of layers each train the same bits as one."""
 
+import itertools
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
 from hypercast.host.graphs.datasets import communities
@@ -42,9 +46,68 @@ def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, residual
     assert train_on(boards, *arguments, **options) == alone
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS[:2], ids=["graph", "samples"])
-def test_resumed_on_another_number_of_boards(tmp_path, sampling):
-    arguments = GRAPHS["classes"], Model(hidden=(6, 5), order="combine_first")
+@st.composite
+def jumping_shares(draw):
+    """A model with jumping knowledge; runs of its layers, and micro-batches in flight."""
+    name, dropout = draw(st.sampled_from(list(MODELS))), draw(st.sampled_from([0.0, 0.5]))
+    residual = name != "sage" and draw(st.booleans())
+    model = Model(name, hidden=draw(st.sampled_from([(5, 5), (4, 4, 6), (5, 5, 5, 5)])),
+                  dropout=(dropout,), residual=residual, jumping=True, order=draw(st.sampled_from(
+                      ["combine_first"] if dropout or residual or name == "sage"
+                      else ["combine_first", "aggregate_first"])))
+    last = len(model.network(GRAPHS["classes"]).layers)
+    cuts = sorted(draw(st.sets(st.integers(2, last), min_size=1, max_size=4)))
+    runs = tuple(range(*pair) for pair in itertools.pairwise([1, *cuts, last + 1]))
+    # A board that others wait for has as many in flight as they have.
+    flights = sorted(draw(st.lists(st.integers(1, 6), min_size=len(runs), max_size=len(runs))))
+    return model, replace(LAYERS, runs=runs, in_flight=tuple(reversed(flights)))
+
+
+@settings(max_examples=12, deadline=None)
+@given(st.sampled_from(list(GRAPHS)), jumping_shares(), st.sampled_from(OPTIMISERS),
+       st.sampled_from([None, SAMPLINGS[2]]), st.integers(1, 5))
+def test_boards_are_skipped_by_outputs_that_the_last_one_takes(graph, share, optimiser, sampling,
+                                                               count):
+    model, assignment = share
+    options = {"optimiser": optimiser, "epochs": 2}
+    if sampling:
+        options |= {"sampling": sampling, "micro_batches": count}
+    try:
+        alone = train_on(1, GRAPHS[graph], model, **options)
+    except ArithmeticError:
+        assume(False)
+    assert train_on(len(assignment.runs), GRAPHS[graph], model, assignment=assignment,
+                    **options) == alone
+
+
+def test_every_tensor_that_crosses_takes_virtual_time():
+    cluster = load_cluster("vcu128-4")
+
+    def run(group):
+        trainer = Trainer(GRAPHS["several labels"], Model(
+            hidden=(8, 8, 8), jumping=True, order="combine_first"), group=group, epochs=1,
+            assignment=LAYERS, cluster=cluster)
+        if group.rank:
+            return trainer.follow()
+        with trainer:
+            trainer.fit()
+            return trainer.virtual_time().intervals
+
+    bandwidth = cluster.route(*cluster.boards[:2]).bandwidth
+    found = {(one.track[len("vcu128-")], one.name[len("rows to vcu128-"):]):
+             round((one.end - one.begin) * bandwidth)
+             for one in on_ranks(4, run)[0] if one.name.startswith("rows to")}
+    rows, mask = 80 * 8 * 2, 80 * 8 // 8  # vertices, features, bytes
+    assert found == {
+        ("0", "1"): rows + mask, ("1", "2"): rows + mask, ("2", "3"): rows + mask,
+        ("0", "3"): rows, ("1", "3"): rows,
+        ("3", "2"): 2 * rows, ("3", "1"): rows, ("2", "1"): rows, ("1", "0"): rows}
+
+
+@pytest.mark.parametrize("jumping", [False, True], ids=["chain", "jumping"])
+@pytest.mark.parametrize("sampling", [None, SAMPLINGS[2]], ids=["graph", "samples"])
+def test_resumed_on_another_number_of_boards(tmp_path, sampling, jumping):
+    arguments = GRAPHS["classes"], Model(hidden=(6, 5), jumping=jumping, order="combine_first")
     options = {"sampling": sampling, "micro_batches": 3} if sampling else {}
     whole = train_on(1, *arguments, epochs=6, patience=9, **options)
     for epochs, boards in ((2, 3), (4, 1), (6, 2)):
@@ -75,7 +138,6 @@ def test_predictions_come_from_the_last_board():
 
 @pytest.mark.parametrize(("boards", "model", "message"), [
     (4, Model(hidden=(4, 4)), "4 boards share 3 layers, but each needs one; take 3 boards or"),
-    (2, Model(hidden=(4, 4), jumping=True), "with jumping knowledge the last one has those of all"),
 ])
 def test_what_is_no_pipeline(boards, model, message):
     graph = GRAPHS["classes"]

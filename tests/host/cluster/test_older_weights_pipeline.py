@@ -136,9 +136,16 @@ def test_steps_overlap():
      "give one of the two"),
     ({"assignment": STASHED[4], "model": Model(hidden=(4,), order="combine_first")},
      DescriptionError, "4 stages share 2 layers, but each needs one"),
-    ({"assignment": STASHED[2], "model": Model(hidden=(4, 4), jumping=True)}, ClusterError,
-     "leave --jumping out"),
 ])
 def test_what_has_no_older_weights(options, error, text):
     with pytest.raises(error, match=text):
         Trainer(GRAPHS["classes"], **options)
+
+
+@pytest.mark.parametrize("late", [{"versions": 2}, {"stages": 2}])
+def test_jumping_knowledge_trains_on_one_board_only(late):
+    options = {"assignment": Assignment(scheme="layers", **late), "epochs": 3}
+    model = Model(hidden=(4, 4), jumping=True, order="combine_first")
+    assert len(train_on(1, GRAPHS["classes"], model, **options)[0]) == 3
+    with pytest.raises(ClusterError, match="the outputs of layers 1, 2 have one exponent"):
+        train_on(2, GRAPHS["classes"], model, **options)

@@ -52,6 +52,9 @@ def test_a_graph(devices, graph, model, optimiser):
         "sampling": Sampling(sampler="neighbours", batch=8, fan_outs=(3, 2)), "micro_batches": 4,
         "optimiser": "adam"}),
     ("rtl,reference,rtl", CLASSES, Model(hidden=(6, 6), residual=True), WALKS),
+    ("rtl,rtl,reference", LABELS, Model(hidden=(5, 5, 4), residual=True, jumping=True,
+                                        dropout=(0.5,)), {"optimiser": "adam"}),
+    ("rtl,reference,rtl,rtl", CLASSES, Model("sage", hidden=(5, 4, 5), jumping=True), WALKS),
 ])
 def test_layers(devices, graph, model, options):
     compare(devices, graph, model, assignment=LAYERS, **options)

@@ -5,8 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
+from hypercast.host.cluster.layer_crossings import Routes
 from hypercast.host.cluster.layers_in_pipeline import no_metrics
-from hypercast.host.cluster.stage import LayerPasses
+from hypercast.host.cluster.stage import LayerPasses, Message
 from hypercast.host.cluster.stage_chip import StageChip
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -19,7 +20,7 @@ from tests.host.models import named_model, small_model
 
 TINY = PRESETS["tiny"].replace(program_rows=512)
 #: Layers that begin a run, besides the first one.
-CUTS = [(3,), (2, 3), (2,), (2, 4)]
+CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6)]
 
 
 def models():
@@ -27,16 +28,42 @@ def models():
         yield small_model(hidden=(4, 5), config=TINY, seed=3, orders=orders)
     yield named_model("sage", hidden=(4, 5), config=TINY)
     yield named_model("gin", hidden=(4, 5), config=TINY, dropout=0.0)
+    yield named_model("sage", hidden=(4, 5, 4), config=TINY, jumping=True)
+    yield named_model("gcn", hidden=(4, 4, 4, 5), config=TINY, jumping=True, residual=True)
+    yield named_model("gin", hidden=(4, 5, 4), config=TINY, jumping=True, dropout=0.0)
 
 
 def same(one, other):
-    assert (one is None) == (other is None)
-    if one is not None:
-        np.testing.assert_array_equal(one.mantissas, other.mantissas)
-        assert one.exponent == other.exponent
-        assert (one.mask is None) == (other.mask is None)
-        if one.mask is not None:
-            np.testing.assert_array_equal(one.mask, other.mask)
+    assert one.opened == other.opened
+    assert one.rows.keys() == other.rows.keys()
+    for name, rows in one.rows.items():
+        got = other.rows[name]
+        np.testing.assert_array_equal(rows.mantissas, got.mantissas)
+        assert rows.exponent == got.exponent
+        assert (rows.mask is None) == (got.mask is None)
+        if rows.mask is not None:
+            np.testing.assert_array_equal(rows.mask, got.mask)
+
+
+def passed(references, stages, runs, *, forward):
+    """All stages do a pass, each with what those before made; every message is the reference's.
+
+    Yields each pair when it has been.
+    """
+    network, messages = references[0].passes.network, {}
+    ranks = range(len(runs)) if forward else reversed(range(len(runs)))
+    for rank in ranks:
+        routes = Routes.of(network, runs, rank, forward=forward)
+        message = Message()
+        for source in routes.sources:
+            message |= messages[source, rank]
+        pair = references[rank], stages[rank]
+        for one in pair:
+            (one.forward if forward else one.backward)(message)
+        for target, crossing in routes.sent.items():
+            messages[rank, target], found = (one.message(crossing) for one in pair)
+            same(messages[rank, target], found)
+        yield pair
 
 
 def equal(one, other):
@@ -62,16 +89,11 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
                     for _ in range(2)]
         found = [[chip.passes(sample, training=True) for chip in chips] for _ in range(2)]
         for references, stages in zip(expected, found, strict=True):
-            rows = None
-            for reference, stage in zip(references, stages, strict=True):
-                rows, got = reference.forward(rows), stage.forward(rows)
-                same(rows, got)
+            assert len(list(passed(references, stages, runs, forward=True))) == len(runs)
         sums = []
         for references, stages in zip(expected, found, strict=True):
-            rows, parts = None, []
-            for reference, stage in zip(reversed(references), reversed(stages), strict=True):
-                rows, got = reference.backward(rows), stage.backward(rows)
-                same(rows, got)
+            parts = []
+            for reference, stage in passed(references, stages, runs, forward=False):
                 gradients = {name: gradient.accumulators
                              for name, gradient in reference.passes.gradients.items()}
                 entries = reference.passes.opened | {
@@ -105,12 +127,9 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
         for chip in chips:  # as the boards tell each other
             chip.driver.set_entries(chip.job, after)
             assert chip.state().exponents == state.exponents
-        rows = None
-        for run, chip in zip(runs, chips, strict=True):
-            reference = LayerPasses(oracle, sample, run, None)
-            stage = chip.passes(sample, training=False)
-            rows, got = reference.forward(rows), stage.forward(rows)
-            same(rows, got)
+        references = [LayerPasses(oracle, sample, run, None) for run in runs]
+        stages = [chip.passes(sample, training=False) for chip in chips]
+        for reference, stage in passed(references, stages, runs, forward=True):
             assert reference.passes.opened == stage.opened
         equal(reference.metrics, stage.metrics)
     for chip in chips:

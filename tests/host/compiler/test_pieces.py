@@ -1,5 +1,6 @@
 """Shares of a training: what programs they have, what they have room for, and what crosses."""
 
+from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
 
@@ -11,7 +12,10 @@ from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, PIECES, UPDATE
 from hypercast.host.compiler.pieces import compile_pieces
-from hypercast.reference.tensor import FEATURES, Tensor
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.network import Layer, Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
 from tests.host.models import SMALL, small_graph, small_model
 
@@ -51,10 +55,43 @@ def test_a_run_of_layers(layers):
     assert (Opcode.LOSS in opcodes(job, FORWARD)) == (3 in layers)
     assert opcodes(job, UPDATE).count(Opcode.UPDATE) == sum(
         len(weights.portions) for weights in job.weights.values())
-    assert {str(name) for name in pieces.opened[BACKWARD]} >= {
+    assert {str(name) for name in pieces.stored[BACKWARD]} >= {
         f"dZ{layer - 1}" for layer in layers if layer > 1}
-    assert pieces.opened[EVALUATE] == {name for name in pieces.opened[EVALUATE]
+    assert pieces.stored[EVALUATE] == {name for name in pieces.stored[EVALUATE]
                                        if str(name).endswith(".eval")}
+
+
+@pytest.mark.parametrize("jumping", [(1, 2, 3), (1, 3), (3,)])
+def test_runs_with_jumping_knowledge(jumping):
+    """What skips runs has a place where it is read and where it is made, and nowhere else. An entry
+    that layers have in common is opened once, by the first run that stores a part of it.
+    """
+    network = Network(jumping=jumping, layers=(*(
+        Layer(features_in=4, features_out=4, root=root) for root in (None, "identity", "identity")),
+        Layer(features_in=4 * len(jumping), features_out=3, order="linear")))
+    model = prepare(small_graph(features=4), network, Recipe(element_width=CONFIG.element_width))
+    runs = [range(1, 2), range(2, 3), range(3, 4), range(4, 5)]
+    shares = [compile_pieces(model, CONFIG, layers=run) for run in runs]
+
+    def places(kind):
+        return [sorted(name.layer for name in share.job.regions if isinstance(name, Tensor)
+                       and name.kind == kind and name.during == Pass.TRAINING) for share in shares]
+
+    assert places(Kind.HIDDEN) == [[1], [1, 2], [2, 3], sorted({*jumping, 3})]
+    skipping = [*jumping[:-1]]
+    assert places(Kind.JUMPING_GRADIENT) == [
+        [], [one for one in skipping if one == 1], [one for one in skipping if one == 2], skipping]
+    for piece, order in ((FORWARD, shares), (EVALUATE, shares), (BACKWARD, shares[::-1])):
+        opened, stored = Counter(), []
+        for share in order:
+            for fields in map(decode, share.job.instructions(piece)):
+                if fields["opcode"] == Opcode.DRAIN:
+                    name = list(share.job.tensors)[fields["o"]]
+                    opened[name] += fields["open"]
+                    stored.append((name, fields["open"]))
+        for name in {name for name, _ in stored if not name.layer}:
+            assert opened[name] == 1
+            assert next(opens for one, opens in stored if one == name)
 
 
 def test_runs_take_less_memory_than_all_layers():

@@ -67,6 +67,7 @@ def test_layers_are_split_by_columns():
         vertices=(500,) * 4, edges=(3000,) * 3, sampled=True), micro_batches=4)
     assert training.splittable == (4, 2, 1)
     split = training.split((3, 1, 1))
+    assert training.is_one_network and not split.is_one_network
     assert [layer.columns for layer in split.layers] == [21, 21, 22, 32, 4]
     assert split.edges == ((0, 3), (1, 3), (2, 3), (3, 4))
     whole, parts = (sum(one.output for one in which.graph.operators)

@@ -13,7 +13,7 @@ from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.planner.search import search
-from hypercast.host.planner.strategies import gnnpipe, pipedream
+from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -28,6 +28,8 @@ from hypercast.host.training.planning import (
     problem_of,
     read_plan,
 )
+from hypercast.host.training.trainer import Trainer
+from tests.host.cluster.thread_group import on_ranks
 from tests.host.cluster.trainings import train_on
 
 GRAPH = Graph.load("blocks")
@@ -158,6 +160,32 @@ def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
     path.write_text(plan_text(problem, two))
     with pytest.raises(DescriptionError, match=r"PipeDream .* cannot be trained"):
         read_plan(path, problem)
+
+
+@pytest.mark.parametrize(("schedule", "stages"), [
+    ("SO", [(0,), (1, 2), (3,)]), ("SNO", [(0,), (1,), (2,), (3,)]), ("GPipe", [(0, 1), (2, 3)])])
+def test_jumping_knowledge_is_trained_by_a_plan_that_knows_what_skips_boards(schedule, stages):
+    model = Model(hidden=(32, 32, 32), jumping=True, order=("combine_first",))
+    sampling = Sampling(sampler="walks", batch=200, coverage=2.0)
+    problem = problem_of(description(model, sampling, micro_batches=4), BOARDS, GRAPH, counts=[])
+    plan, late = (evaluated(problem, discipline, [
+        BoardStage(numbers, (board,))
+        for numbers, board in zip(stages, problem.boards, strict=False)], schedule)
+        for discipline in (bapipe.DISCIPLINE, pipedream.DISCIPLINE))
+    assert (plan.trains, late.trains) == (REFERENCES, NOT_YET)
+    assignment = assignment_of(plan)
+
+    def seconds(group):
+        trainer = Trainer(GRAPH, model, group=group, epochs=1, sampling=sampling, micro_batches=4,
+                          cluster=BOARDS, assignment=assignment)
+        if group.rank:
+            return trainer.follow()
+        with trainer:
+            trainer.fit()
+            time = trainer.virtual_time()
+            return time.seconds / time.steps
+
+    assert plan.seconds == pytest.approx(on_ranks(len(stages), seconds)[0], rel=0.05)
 
 
 def test_a_vertex_cut_is_trained_as_samples():

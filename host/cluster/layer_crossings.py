@@ -1,0 +1,87 @@
+"""Which tensors cross between boards that have a run of layers each, and from which to which."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import NamedTuple, Self
+
+from hypercast.reference.network import Network
+from hypercast.reference.tensor import Kind, Tensor
+
+__all__ = ["Crossing", "Routes", "crossings"]
+
+
+class Crossing(NamedTuple):
+    """A tensor that a board makes and another one needs.
+
+    Attributes
+    ----------
+    tensor : Tensor
+        The tensor, of a training step.
+    source, target : int
+        Ranks of the boards.
+    masked : bool
+        Whether its mask crosses with it.
+    """
+
+    tensor: Tensor
+    source: int
+    target: int
+    masked: bool = False
+
+
+def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list[Crossing]:
+    """What crosses in a pass of a micro-batch.
+
+    Forward, the board of the next layer needs a layer's outputs H, with their mask: it computes
+    their gradient. With jumping knowledge, so does the board of the last layer, for its products
+    only. Backward, a layer's board needs the gradient dZ of its sums. With jumping knowledge, the
+    last board makes a part dC of the gradient of H, which the board of the next layer adds up.
+
+    Parameters
+    ----------
+    network : Network
+        The whole network.
+    runs : sequence of range
+        The layers (from 1) of each board, in order.
+    forward : bool
+        Whether it is a forward pass.
+    """
+    board = [rank for rank, run in enumerate(runs) for _ in run]
+    last, found = board[-1], list[Crossing]()
+    for layer, (here, after) in enumerate(pairwise(board), 1):
+        if forward:
+            hidden = Tensor(Kind.HIDDEN, layer)
+            found.append(Crossing(hidden, here, after, masked=True))
+            if layer in network.jumping and after != last:
+                found.append(Crossing(hidden, here, last))
+        else:
+            found.append(Crossing(Tensor(Kind.GRADIENT, layer), after, here))
+            if layer in network.jumping[:-1]:
+                found.append(Crossing(Tensor(Kind.JUMPING_GRADIENT, layer), last, after))
+    return [crossing for crossing in found if crossing.source != crossing.target]
+
+
+class Routes(NamedTuple):
+    """With which ranks one rank has messages in a pass of a micro-batch.
+
+    Attributes
+    ----------
+    sources : list of int
+        Ranks that send to it, in the order in which they do.
+    sent : dict
+        Rank that receives from it to what that needs; what waits for it first comes first.
+    """
+
+    sources: list[int]
+    sent: dict[int, list[Crossing]]
+
+    @classmethod
+    def of(cls, network: Network, runs: Sequence[range], rank: int, *, forward: bool) -> Self:
+        """The routes of a rank; arguments as of ``crossings``."""
+        found = crossings(network, runs, forward=forward)
+        sources = {crossing.source for crossing in found if crossing.target == rank}
+        targets = {crossing.target for crossing in found if crossing.source == rank}
+        return cls(sorted(sources, reverse=not forward), {
+            target: [crossing for crossing in found
+                     if (crossing.source, crossing.target) == (rank, target)]
+            for target in sorted(targets, reverse=not forward)})

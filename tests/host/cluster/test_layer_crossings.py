@@ -1,0 +1,90 @@
+"""Which tensors cross between boards with runs of layers: what each needs comes to it once."""
+
+import itertools
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.layer_crossings import Routes, crossings
+from hypercast.reference.network import LINEAR, Layer, Network
+
+
+@st.composite
+def shares(draw):
+    """A network, with jumping knowledge or without, and the runs of boards."""
+    count = draw(st.integers(1, 7))
+    jumping = sorted(draw(st.sets(st.integers(1, count)))) if draw(st.booleans()) else []
+    if jumping:
+        jumping = sorted({*jumping, count})
+    hidden = (Layer(features_in=3, features_out=3),) * count
+    network = Network(jumping=tuple(jumping), layers=(*hidden, Layer(
+        features_in=3 * len(jumping) or 3, features_out=2, order=LINEAR)))
+    cuts = sorted(draw(st.sets(st.integers(2, count + 1))))
+    return network, [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 2])]
+
+
+@given(shares())
+def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
+    network, runs = share
+    made = {forward: [set() for _ in runs] for forward in (True, False)}
+    needed = {forward: [set() for _ in runs] for forward in (True, False)}
+    last = len(network.layers)
+    for rank, run in enumerate(runs):
+        for layer in run:
+            made[True][rank].add(f"H{layer}")
+            for weight in network.weights(layer):
+                if weight.source:
+                    needed[True][rank].add(f"H{weight.source}")
+            if layer == last:
+                made[False][rank] |= {f"dC{source}" for source in network.jumping[:-1]}
+            else:
+                needed[False][rank].add(f"dZ{layer}")
+            made[False][rank].add(f"dZ{layer - 1}")
+            if layer - 1 in network.jumping[:-1]:
+                needed[False][rank].add(f"dC{layer - 1}")
+    for forward in (True, False):
+        found = crossings(network, runs, forward=forward)
+        pairs = [(name, target) for name, _, target, _ in found]
+        assert len(pairs) == len({*pairs})
+        for rank in range(len(runs)):
+            assert {name for name, target in pairs if target == rank} == \
+                needed[forward][rank] - made[forward][rank]
+        assert all(name in made[forward][source] for name, source, _, _ in found)
+        # A hidden feature's mask goes where its gradient is made, and nowhere else.
+        assert [masked for _, _, _, masked in found] == [
+            forward and name.layer + 1 in runs[target] for name, _, target, _ in found]
+
+
+@given(shares())
+def test_what_one_sends_the_other_one_waits_for(share):
+    network, runs = share
+    for forward in (True, False):
+        routes = [Routes.of(network, runs, rank, forward=forward) for rank in range(len(runs))]
+        sent = {(rank, target) for rank, route in enumerate(routes) for target in route.sent}
+        assert sent == {(source, rank) for rank, route in enumerate(routes)
+                        for source in route.sources}
+        # So no two boards wait for each other.
+        assert all((source < target) == forward for source, target in sent)
+        assert sum(len(one) for route in routes for one in route.sent.values()) == \
+            len(crossings(network, runs, forward=forward))
+
+
+def test_a_chain_passes_on_to_its_neighbours():
+    layers = (Layer(features_in=3, features_out=3),) * 4
+    runs = [range(1, 3), range(3, 4), range(4, 5)]
+    assert crossings(Network(layers=layers), runs, forward=True) == [
+        ("H2", 0, 1, True), ("H3", 1, 2, True)]
+    assert crossings(Network(layers=layers), runs, forward=False) == [
+        ("dZ2", 1, 0, False), ("dZ3", 2, 1, False)]
+
+
+def test_jumping_knowledge_skips_boards():
+    last = Layer(features_in=9, features_out=3, order=LINEAR)
+    network = Network(jumping=(1, 2, 3), layers=(
+        *(Layer(features_in=3, features_out=3),) * 3, last))
+    runs = [range(1, 2), range(2, 3), range(3, 4), range(4, 5)]
+    assert Routes.of(network, runs, 0, forward=True) == (
+        [], {1: [("H1", 0, 1, True)], 3: [("H1", 0, 3, False)]})
+    assert Routes.of(network, runs, 3, forward=False) == (
+        [], {2: [("dC2", 3, 2, False), ("dZ3", 3, 2, False)], 1: [("dC1", 3, 1, False)]})
+    assert Routes.of(network, runs, 1, forward=False).sources == [3, 2]
