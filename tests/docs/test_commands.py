@@ -28,7 +28,7 @@ def commands(page):
 
 
 def begun(page):
-    """Its commands, if the first one needs nothing that was there before."""
+    """Commands of a page, if the first one needs nothing that was there before."""
     found = list(commands(page))
     return found[next((number for number, command in enumerate(found)
                        if re.search(r"karate|blocks|examples/|--vertices", command)), len(found)):]
