@@ -106,6 +106,7 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
             break
         kills += 1
         named += errors.startswith((f"error: the process of board {rank} was ended by signal 9",
+                                    "error: the process of a board was ended by signal 9",
                                     "error: a process ended while all of them were starting")) \
             and len(errors.splitlines()) == 1
     found = _trained(folder / "killed", *arguments, "--boards", 2, "--resume")

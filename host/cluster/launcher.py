@@ -26,6 +26,9 @@ _INTERNAL = re.compile(r"\[[^\]\s]+:\d+[^\]]*\] ")
 _UNREACHABLE = "PMIX ERROR: PMIX_ERR_UNREACH"
 _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
 _INSTALL = "install both: pip install 'hypercast[cluster]'"
+#: Exit statuses above this are of signals.
+_SIGNALLED = 128
+_RESUME = "a run that is kept goes on from its last checkpoint with --resume"
 
 
 def launch(boards: int, arguments: Sequence[str]) -> int:
@@ -65,7 +68,7 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     if received:
         return 128 + received[0]
     if status and not said:
-        print(f"error: {_reason(notices)}", file=sys.stderr)
+        print(f"error: {_reason(notices, status)}", file=sys.stderr)
         return 1
     return status
 
@@ -113,14 +116,20 @@ def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     return said, notices
 
 
-def _reason(notices: Sequence[str]) -> str:
-    """Why all processes ended, from mpirun's notices."""
+def _reason(notices: Sequence[str], status: int) -> str:
+    """Why all processes ended, from mpirun's notices and its exit status.
+
+    Sometimes mpirun says nothing of a process that was killed; its status has the signal.
+    """
     text = " ".join(line for line in notices if line)
     if killed := _KILLED.search(text):
         rank, number, name = killed.groups()
         return (f"the process of board {rank} was ended by signal {number} ({name}), and so all "
-                f"were; a run that is kept goes on from its last checkpoint with --resume")
+                f"were; {_RESUME}")
     if _UNREACHABLE in text:
-        return ("a process ended while all of them were starting, and so all did; a run that is "
-                "kept goes on from its last checkpoint with --resume")
-    return f"mpirun failed: {text or 'it said nothing'}; try mpirun -n 2 hostname"
+        return f"a process ended while all of them were starting, and so all did; {_RESUME}"
+    if not text and status > _SIGNALLED:
+        return (f"the process of a board was ended by signal {status - _SIGNALLED}, and so all "
+                f"were; {_RESUME}")
+    return (f"mpirun failed with status {status}: {text or 'it said nothing'}; try mpirun -n 2 "
+            f"hostname")

@@ -50,12 +50,24 @@ def test_as_many_processes_as_boards(mpirun):
      "error: the process of board 2 was ended by signal 9 (Killed), and so all were; a run that is "
      "kept goes on from its last checkpoint with --resume\n", 1),
     ("[far:7] PRTE ERROR: Not found\n",
-     "error: mpirun failed: [far:7] PRTE ERROR: Not found; try mpirun -n 2 hostname\n", 1),
-    (f"{RULE}no slots\n{RULE}", "error: mpirun failed: no slots; try mpirun -n 2 hostname\n", 1),
+     "error: mpirun failed with status 2: [far:7] PRTE ERROR: Not found; try mpirun -n 2 "
+     "hostname\n", 1),
+    (f"{RULE}no slots\n{RULE}", "error: mpirun failed with status 2: no slots; try mpirun -n "
+     "2 hostname\n", 1),
 ])
 def test_an_error_is_one_line(mpirun, text, printed, status):
     mpirun(text, 2)
     assert launch(3, []) == status
+    assert sys.stderr.getvalue() == printed
+
+
+@pytest.mark.parametrize(("status", "printed"), [
+    (137, "error: the process of a board was ended by signal 9, and so all were; a run that is "
+          "kept goes on from its last checkpoint with --resume\n"),
+    (3, "error: mpirun failed with status 3: it said nothing; try mpirun -n 2 hostname\n")])
+def test_what_mpirun_says_nothing_of(mpirun, status, printed):
+    mpirun("", status)
+    assert launch(3, []) == 1
     assert sys.stderr.getvalue() == printed
 
 
