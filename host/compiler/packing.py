@@ -130,7 +130,8 @@ def unpack_masks(words: Words, rows: int, columns: int, stride: int, config: Con
     bits = np.unpackbits(octets.reshape(len(words), -1), axis=1, bitorder="little")
     found = bits[:, :config.mask_rows * config.lanes].reshape(
         -1, -(-stride // config.mask_rows) * config.mask_rows, config.lanes)[:, :rows]
-    mask: BoolArray = found.transpose(1, 0, 2).reshape(rows, -1)[:, :columns].astype(bool)
+    mask: BoolArray = found.transpose(1, 0, 2).reshape(
+        rows, len(found) * config.lanes)[:, :columns].astype(bool)
     return mask
 
 

@@ -140,7 +140,7 @@ def test_full_channel_is_refused_with_the_remedy():
         memory.check({})
 
 
-@given(st.integers(0, 30), st.integers(1, 20), st.integers(0, 9), st.sampled_from([2, 4, 16]))
+@given(st.integers(0, 30), st.integers(1, 20), st.integers(1, 9), st.sampled_from([2, 4, 16]))
 def test_masks(rows, columns, more, lanes):
     """Rows are packed by ``mask_rows``, the first one lowest; panels begin with a word."""
     config = Config(lanes=lanes)

@@ -253,8 +253,8 @@ def test_samples_of_a_pool_are_compiled_once(options, monkeypatch):
     network, samples = samples_of(20, 30, 25)
     network = network.ordered([AGGREGATE_FIRST] * 2)
     pool = [replace(sample, number=number) for number, sample in enumerate(samples)]
-    counted, of = [], CompiledEdges.of
-    monkeypatch.setattr(CompiledEdges, "of", lambda *arguments, **named: (
+    counted, of = [], CompiledEdges.of_list
+    monkeypatch.setattr(CompiledEdges, "of_list", lambda *arguments, **named: (
         counted.append(arguments), of(*arguments, **named))[1])
     capacity, found = Capacity.of(samples), {}
     for kind, chosen in (("pool", pool), ("plain", samples)):
