@@ -96,8 +96,8 @@ class StageChip(SteppedChip):
         return self._begun
 
     @property
-    def like(self) -> InitialModel:
-        """The model, for names and shapes."""
+    def model(self) -> InitialModel:
+        """The model that the pieces were compiled from."""
         return self._model
 
 
@@ -120,8 +120,8 @@ class ChipPasses:
         self.training = training
         self._during = Pass.TRAINING if training else Pass.EVALUATION
         self._layers = chip.pieces.layers
-        self._last = self._layers[-1] == len(chip.like.network.layers)
-        self._type = np.dtype(f"int{chip.like.recipe.element_width}")
+        self._last = self._layers[-1] == len(chip.model.network.layers)
+        self._type = np.dtype(f"int{chip.model.recipe.element_width}")
         self._taken = Message()
         self._shared: set[Tensor] = set()  # entries that layers elsewhere have opened
         self.metrics: Metrics | None = None
@@ -159,7 +159,7 @@ class ChipPasses:
         self._shared |= {*message.opened}
         entries |= {name: (exponent, None) for name, exponent in message.opened.items()}
         for name, rows in message.rows.items():
-            entries[self._chip.like.network.exponent_entry(name)] = rows.exponent, None
+            entries[self._chip.model.network.exponent_entry(name)] = rows.exponent, None
             write_rows(driver, job, name, rows.mantissas)
             if rows.mask is not None:
                 write_mask(driver, job, Tensor(Kind.MASK, name.layer),
@@ -178,9 +178,9 @@ class ChipPasses:
             mask = np.packbits(read_mask(driver, job, Tensor(Kind.MASK, name.layer),
                                          values.shape[1])) \
                 if crossing.masked and self.training else None
-            entry = self._chip.like.network.exponent_entry(name)
+            entry = self._chip.model.network.exponent_entry(name)
             rows[name] = Rows(values, driver.exponent_entry(job, entry)[0], mask)
-        opened = self.opened if self._chip.like.network.jumping else {}
+        opened = self.opened if self._chip.model.network.jumping else {}
         return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
                               if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 
@@ -188,7 +188,7 @@ class ChipPasses:
         """What it leaves here; ``nothing`` are the metrics of stages without the last layer."""
         chip, sample = self._chip, self.sample
         return StepSums(
-            gradients=read_sums(chip.driver, chip.job, chip.like.state),
+            gradients=read_sums(chip.driver, chip.job, chip.model.state),
             entries=self.opened | {EDGES: (sample.edge_exponent, None),
                                    FEATURES: (sample.features.exponent, None)},
             metrics=self.metrics or nothing, saturations=self._saturated)

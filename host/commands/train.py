@@ -13,11 +13,16 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.launcher import launch
-from hypercast.host.cluster.mpi_group import MpiGroup, started_ranks, world
+from hypercast.host.cluster.mpi_group import started_ranks
 from hypercast.host.cluster.virtual_time import write_timeline
+from hypercast.host.commands.board_options import (
+    check_plan,
+    check_staleness,
+    described_assignment,
+    started_group,
+)
 from hypercast.host.commands.description_options import describe, description_options
 from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.options import (
@@ -44,14 +49,11 @@ from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.share import Share
 from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import LAYERS, SCHEMES, completed
+from hypercast.host.training.sharing import SCHEMES, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
 __all__ = ["train"]
-
-#: Seconds that a board waits for another.
-_TIMEOUT = 600.0
 
 
 @click.command()
@@ -128,17 +130,9 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--resume goes on with the run in --run FOLDER; give that as well")
     if every and folder is None:
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
-    _check_plan(plan, cluster, boards, scheme)
-    if smoothing is not None and not (staleness or plan):
-        raise click.UsageError("--smoothing is of rows that are a step old; give --staleness as "
-                               "well")
-    for option, given in (("--stages", stages), ("--chunks", chunks)):
-        if given and not (staleness and scheme == LAYERS):
-            raise click.UsageError(f"{option} says what is older where boards have a run of layers "
-                                   f"each; give --scheme layers and --staleness as well")
-    if stages and chunks:
-        raise click.UsageError("--stages are of older weights, --chunks of older rows; leave one "
-                               "of them out")
+    check_plan(plan, cluster, boards, scheme)
+    check_staleness(scheme, plan, staleness=staleness, smoothing=smoothing, stages=stages,
+                    chunks=chunks)
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
     console = Console(stderr=as_json)
@@ -149,13 +143,13 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         if described and started_ranks()[1] == 1:
             plan = _started(stack, status, description, described, plan, staleness,
                             boards or scheme)
-        group = _group(boards, timeout, scheme, cluster, staleness, plan)
+        group = started_group(boards, timeout, scheme, cluster, staleness, plan)
         followed = None
         if plan and described:
             followed = follow_plan(group) if group and group.rank else lead_plan(
                 plan, description, described, group, smoothing or 0.0, status.update)
             description = followed.description
-    assignment = followed.assignment if followed else _assignment(
+    assignment = followed.assignment if followed else described_assignment(
         scheme, staleness, smoothing, stages or 0, chunks or 0)
     if group and group.rank:
         if description.sampling.sampler:
@@ -257,50 +251,6 @@ def _started(stack: contextlib.ExitStack, status: ProgressText, description: Des
         status.stop()
         raise click.exceptions.Exit(launch(count, arguments))
     return plan
-
-
-def _assignment(scheme: str | None, staleness: bool, smoothing: float | None,
-                stages: int, chunks: int) -> Assignment:
-    """What options say of how boards share a training."""
-    if not staleness:
-        return Assignment(scheme=scheme)
-    if scheme == LAYERS:
-        if smoothing is not None:
-            raise click.UsageError("--smoothing is of rows that are a step old; with --scheme "
-                                   "layers, it is weights that are; leave it out")
-        return Assignment(scheme=scheme, stages=stages, chunks=chunks,
-                          versions=1 if stages or chunks else 2)
-    return Assignment(scheme=scheme, smoothing=smoothing or 0.0)
-
-
-def _check_plan(plan: Path | None, cluster: str | None, boards: int | None,
-                scheme: str | None) -> None:
-    """Refuse options that a plan decides."""
-    if plan is None:
-        return
-    if not cluster:
-        raise click.UsageError(f"{plan} is a plan for the boards of a cluster; give --cluster as "
-                               f"well")
-    for option, given in (("--boards", boards), ("--scheme", scheme)):
-        if given:
-            raise click.UsageError(f"{option} and --plan both say how boards train together; "
-                                   f"leave one of them out")
-
-
-def _group(boards: int | None, timeout: float | None, scheme: str | None,
-           cluster: str | None, staleness: bool, plan: Path | None) -> MpiGroup | None:
-    """The processes that were started together; None if this one is alone."""
-    group = world(timeout or _TIMEOUT)
-    size = group.size if group else 1
-    if boards and boards != size:
-        raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
-                               f"started already; leave one of the two out")
-    for option, given in (("--timeout", timeout), ("--scheme", scheme),
-                          ("--cluster", cluster), ("--staleness", staleness)):
-        if given and not group and not plan:
-            raise click.UsageError(f"{option} says how boards train together; give --boards as "
-                                   f"well")
-    return group
 
 
 def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,

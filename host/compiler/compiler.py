@@ -1,38 +1,36 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
 import itertools
-from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from hypercast.host.compiler.assembly import (
+    assembled,
+    check_model,
+    fill_state,
+    initial_exponents,
+    numbered,
+    sample_exponents,
+    split_sizes,
+)
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.exchange import exchanged
 from hypercast.host.compiler.features import Features, fill_dense
-from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program, fitting
-from hypercast.host.compiler.memory_map import LABELS, CapacityError, require_capacity
+from hypercast.host.compiler.memory_map import LABELS, CapacityError
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
-from hypercast.host.compiler.size_limits import check_sizes
-from hypercast.host.compiler.state import store_state, weight_bank
 from hypercast.host.compiler.verification import verify
-from hypercast.host.compiler.weights import Weights
-from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import EDGES, FEATURES, Pass, Tensor
-from hypercast.reference.update_rules import UpdateRules
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Opcode, Split, decode, encode
 
-__all__ = ["check_model", "compile_job", "compile_sampled", "fill_state", "sample_exponents",
-           "split_sizes", "updates_at", "with_sample"]
+__all__ = ["compile_job", "compile_sampled", "with_sample"]
 
 _SMALLER_SAMPLES = "take smaller samples: --batch, --fan-outs"
 
@@ -88,20 +86,17 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
                        edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
                        twice=plan.twice, kept=pieces, feature_rows=plan.feature_rows)
-    memory, weights = layout.memory, layout.weights
+    memory = layout.memory
     features.place(memory, layout.first_panels)
     memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else features.remedies)
 
     images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
-    fill_state(model, weights, images, config)
+    fill_state(model, layout.weights, images, config)
 
-    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
-    exponents |= {name: exponents[name.of_training] for name in (NEXT_ENTRIES if ahead else ())}
-    exponents |= sample_exponents(model.sample, model.sample, exponents)
-    tensors = {name: number for number, name in enumerate(exponents)}
-    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+    exponents = initial_exponents(model, NEXT_ENTRIES if ahead else ())
+    tensors = numbered(exponents, config)
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
     digits = {} if capacity else gradient_digits(model, config)
     program, entries = fitting(lambda turns: Program.of(
@@ -109,23 +104,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         messages=plan.messages, roots=plan.roots, digits=digits,
         headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
         turns=turns), lambda program: program.emit(named), config.program_rows)
-    schedule = program.emitter.schedule
-    words = schedule.words
-    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
-    pairs = ((SUMS, SUMS_AHEAD), *plan.pairs) if ahead else ()
-    job = Job(
-        config=config, plan=plan, labels=labels, rows=model.sample.rows, program=words,
-        exchanged=exchanged(words, [(memory[one], memory[other]) for one, other in pairs],
-                            tensors) if ahead else [],
-        pairs=pairs,
-        row_table=plan.row_table(model.sample, model.sample),
-        entries=entries, phases=program.phases,
-        updates=tuple(schedule.labels), tensors=tensors, exponents=exponents,
-        regions=memory.regions, images=images,
-        weights=weights, weight_bank=weight_bank(model.operands(), weights, config),
-        split_sizes=split_sizes(model.sample), **plan.traffic)
-    for row, word in updates_at(job, model.rules(), 0):
-        words[row] = word
+    job = assembled(model, layout, plan, program, entries, images, exponents)
+    if ahead:
+        pairs = ((SUMS, SUMS_AHEAD), *plan.pairs)
+        job = replace(job, pairs=pairs, exchanged=exchanged(
+            job.program, [(memory[one], memory[other]) for one, other in pairs], tensors))
     verify(job)
     if ahead:
         verify(job.after_step())
@@ -188,34 +171,6 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
                    split_sizes=split_sizes(sample))
 
 
-def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, int]]:
-    """The program rows of UPDATEs, and the instructions with the constants of ``step`` (from 0)."""
-    for row, name in job.updates:
-        fields = decode(job.program[row]) | rules.rates(name, step)._asdict()
-        fields["momentum_exponent"] = rules.momentum_exponents[name]
-        yield row, encode(Opcode(fields.pop("opcode")), **fields)
-
-
-def check_model(model: InitialModel, config: Config) -> None:
-    """Refuse a model that no program of a configuration trains or evaluates.
-
-    Raises
-    ------
-    CapacityError
-        If the sample or the network is too large, or the configuration has other elements, or lacks
-        the optimiser's unit.
-    """
-    if model.recipe.element_width != config.element_width:
-        raise CapacityError(
-            f"the model has {model.recipe.element_width}-bit elements, the configuration "
-            f"{config.element_width}-bit; give both the same element_width")
-    check_sizes(model.network, len(model.sample.labels), config)
-    if model.recipe.optimiser == "adam" and not config.adam:
-        raise CapacityError("the recipe's optimiser is adam, but the configuration's adam is "
-                            "False: its chip has no unit for it; set adam to True, or train with "
-                            "sgd")
-
-
 def _check_resident(model: InitialModel) -> None:
     order = model.network.layers[0].order
     if order != AGGREGATE_FIRST:
@@ -226,40 +181,9 @@ def _check_resident(model: InitialModel) -> None:
                          "rows of them it has")
 
 
-def _matrix(values: IntArray) -> IntArray:
-    return np.atleast_2d(values)
-
-
 def _entries(*, sampled: bool, ahead: bool, pieces: bool) -> tuple[str, ...]:
     """Programs of a job, as ``Program`` emits them."""
     if ahead:
         return "aggregate_ahead", "train"
     step = ("step_sums", "update") if pieces else ("train",)
     return (*step, "evaluate") if sampled else ("load", *step, "evaluate")
-
-
-def sample_exponents(sample: Sample, following: Sample,
-                     names: Container[Tensor]) -> dict[Tensor, int]:
-    """Exponents of what samples bring, of those entries that there are."""
-    found = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent,
-             EDGES.made(Pass.NEXT): following.edge_exponent,
-             FEATURES.made(Pass.NEXT): following.features.exponent}
-    return {name: exponent for name, exponent in found.items() if name in names}
-
-
-def split_sizes(sample: Sample) -> tuple[int, ...]:
-    """Number of training, validation and test vertices."""
-    return tuple(int(np.count_nonzero(sample.splits == split))
-                 for split in (Split.TRAIN, Split.VALIDATION, Split.TEST))
-
-
-def fill_state(model: InitialModel, weights: Mapping[Tensor, Weights], images: Sequence[Image],
-               config: Config) -> None:
-    """Append the optimiser's state of all parameters to every core's image."""
-    for name, place in weights.items():
-        parts = [np.zeros((place.state.words, config.chunks), dtype=np.uint32)
-                 for _ in range(config.cores)]
-        kept = model.state.parameters[name].items()
-        store_state({kind: _matrix(values) for kind, values in kept}, place, config, parts)
-        for image, part in zip(images, parts, strict=True):
-            image.append((place.state.name, part))

@@ -3,16 +3,21 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
+from hypercast.host.compiler.assembly import (
+    assembled,
+    check_model,
+    initial_exponents,
+    numbered,
+)
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.compiler import check_model, split_sizes
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program, fitting
-from hypercast.host.compiler.memory_map import CapacityError, require_capacity
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.operand_map import Parts
-from hypercast.host.compiler.sample_plan import NO_TRAFFIC, SamplePlan
+from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import weight_bank
 from hypercast.host.compiler.verification import verify
@@ -134,23 +139,14 @@ def _compile(model: InitialModel, config: Config, layers: range,
     if last:
         fill_labels(sample, labels, images, config)
 
-    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
-    tensors = {name: number for number, name in enumerate(exponents)}
-    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+    exponents = initial_exponents(model)
+    tensors = numbered(exponents, config)
     program, entries = fitting(lambda turns: Program.of(
         layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
         tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
         headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
         lambda program: _emitted(program, layers, last=last), config.program_rows)
-    words = program.emitter.schedule.words
-    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
-    job = Job(
-        config=config, plan=plan, labels=labels, rows=sample.rows, program=words, exchanged=[],
-        pairs=(), row_table=plan.row_table(sample, sample), entries=entries,
-        phases=program.phases, updates=(), tensors=tensors, exponents=exponents,
-        regions=memory.regions, images=images, weights=layout.weights,
-        weight_bank=weight_bank(model.operands(), layout.weights, config),
-        split_sizes=split_sizes(sample), **NO_TRAFFIC | plan.traffic)
+    job = assembled(model, layout, plan, program, entries, images, exponents)
     verify(job)
     sources = {weight.source for number in layers for weight in network.weights(number)}
     return Evaluation(job=job, inputs=tuple(

@@ -67,9 +67,11 @@ class PieceProgram(Program):
     def forward(self) -> None:
         """Layers forward, in training."""
         self._run_forward(Pass.TRAINING)
+        phase = self._phase(PhaseKind.FORWARD, self.layers[-1])
         if self._has_last:
             self._loss()
-        self.emitter.halt(phase=self._phase(PhaseKind.LOSS), step=0, goes_on=True)
+            phase = self._phase(PhaseKind.LOSS)
+        self.emitter.halt(phase=phase, step=0, goes_on=True)
 
     def evaluate(self) -> None:
         """Layers forward, without dropout."""

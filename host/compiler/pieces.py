@@ -3,26 +3,24 @@
 from dataclasses import dataclass
 from functools import cached_property
 
-from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.compiler import (
+from hypercast.host.compiler.assembly import (
+    assembled,
     check_model,
     fill_state,
-    sample_exponents,
-    split_sizes,
-    updates_at,
+    initial_exponents,
+    numbered,
 )
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fitting
-from hypercast.host.compiler.memory_map import LABELS, require_capacity
+from hypercast.host.compiler.memory_map import LABELS
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.piece_program import PIECES, PieceProgram, piece_entry
 from hypercast.host.compiler.reduction import gradient_digits
-from hypercast.host.compiler.sample_plan import NO_TRAFFIC, Capacity, SamplePlan
+from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
-from hypercast.host.compiler.state import weight_bank
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import FEATURES, Tensor
@@ -72,8 +70,7 @@ class Pieces:
 
 
 def compile_pieces(model: InitialModel, config: Config, *, layers: range = range(0),
-                   capacity: Capacity | None = None,
-                   edges: CompiledEdges | None = None) -> Pieces:
+                   capacity: Capacity | None = None) -> Pieces:
     """Compile a share of a training, as it stands before its first step.
 
     Parameters
@@ -88,8 +85,6 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         Layers (from 1) of the share; all of them if empty. There is room for no other parameters.
     capacity : Capacity, optional
         What other samples take, if the program is to train on others, too.
-    edges : CompiledEdges, optional
-        The sample's, if they have been compiled and all rows are here.
 
     Raises
     ------
@@ -100,7 +95,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     network, sample = model.network, model.sample
     layers = layers or range(1, len(network.layers) + 1)
     shared = sample.place.shared
-    plan = SamplePlan(network, config, sample, capacity, None if shared else edges, layers=layers)
+    plan = SamplePlan(network, config, sample, capacity, layers=layers)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
     rewritten = capacity or (shared and network.dropouts[0].threshold)
     features = Features(model, max(plan.feature_rows, plan.shared_rows), config,
@@ -120,10 +115,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         fill_labels(sample, labels, images, config)
     fill_state(model, layout.weights, images, config)
 
-    exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
-    exponents |= sample_exponents(sample, sample, exponents)
-    tensors = {name: number for number, name in enumerate(exponents)}
-    require_capacity(config, "tensors", len(tensors), "the network has that many tensors")
+    exponents = initial_exponents(model)
+    tensors = numbered(exponents, config)
 
     def empty(turns: bool) -> PieceProgram:
         program = PieceProgram.of(
@@ -136,18 +129,6 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
 
     program, entries = fitting(empty, lambda program: program.emit(PIECES), config.program_rows)
     assert isinstance(program, PieceProgram)
-    schedule = program.emitter.schedule
-    words = schedule.words
-    require_capacity(config, "program_rows", len(words), "the program has that many instructions")
-    job = Job(
-        config=config, plan=plan, labels=labels,
-        rows=(len(sample.labels),) * len(sample.rows) if shared else sample.rows,
-        program=words, exchanged=[], pairs=(), row_table=plan.row_table(sample, sample),
-        entries=entries, phases=program.phases, updates=tuple(schedule.labels), tensors=tensors,
-        exponents=exponents, regions=memory.regions, images=images, weights=layout.weights,
-        weight_bank=weight_bank(model.operands(), layout.weights, config),
-        split_sizes=split_sizes(sample), **NO_TRAFFIC | plan.traffic)
-    for row, word in updates_at(job, model.rules(), 0):
-        words[row] = word
+    job = assembled(model, layout, plan, program, entries, images, exponents)
     verify(job)
     return Pieces(job=job, layers=layers, crossing=program.crossing)

@@ -144,7 +144,7 @@ class SamplePlan:
         self._levels: list[Hashable] = [
             0 if sample.square or sample.place.shared else level
             for level in range(len(sample.rows))]
-        rows = capacity.rows if capacity else self._rows_here(sample)
+        rows = capacity.rows if capacity else self.rows_of_sample(sample)
         #: What was listed of the last samples that are in use at once.
         self._listed: list[tuple[Sample, ResidentRows]] = []
         if resident:
@@ -246,11 +246,11 @@ class SamplePlan:
     def _rows(self, sample: Sample) -> tuple[int, ...]:
         """Records or rows of a sample's input, and rows of every layer's output."""
         if not self._resident:
-            return self._rows_here(sample)
+            return self.rows_of_sample(sample)
         return self._records(sample).count, *sample.rows[1:]
 
     @staticmethod
-    def _rows_here(sample: Sample) -> tuple[int, ...]:
+    def rows_of_sample(sample: Sample) -> tuple[int, ...]:
         """Rows of a sample's input, and of every layer's output, but those of others."""
         return (sample.rows[-1],) * len(sample.rows) if sample.place.shared else sample.rows
 

@@ -7,7 +7,8 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from hypercast.host.compiler.compiler import compile_sampled, updates_at, with_sample
+from hypercast.host.compiler.assembly import updates_at
+from hypercast.host.compiler.compiler import compile_sampled, with_sample
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError

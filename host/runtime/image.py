@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.compiler.compiler import updates_at
+from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry
 from hypercast.host.files.durable_file import write_durably

@@ -54,6 +54,8 @@ class Share:
 
     Attributes
     ----------
+    devices : list of str
+        Name of each rank's device.
     division : Division or None
         On the leader, which board has which vertex, once a graph in parallel is open.
     """
@@ -67,6 +69,7 @@ class Share:
         self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
             else cluster
         self._devices = (devices or SharedDevices()).on(self._cluster)
+        self.devices = [self._devices.name(rank) for rank in range(group.size)]
         self.division: Division | None = None
 
     def lead_graph(self, model: InitialModel) -> LedDevice:

@@ -118,18 +118,15 @@ class SharedDevices:
 
     def of_rows(self, model: InitialModel, group: Group) -> TrainingDevice:
         """A device with some rows of a graph, whose steps are in pieces; all ranks call this."""
-        sample = model.sample
+        sample, features = model.sample, model.sample.features
         assert isinstance(sample.place, SharedRows)
         sample.place.connect(group)
         if model.network.layers[0].order == AGGREGATE_FIRST:
-            features = sample.place.bring_features(sample.features.exponent)
-            brought = model.with_sample(replace(
-                sample, features=sample.features._replace(values=features)))
-        else:
-            brought = model
+            features = features._replace(values=sample.place.bring_features(features.exponent))
         if not self.is_chip(group.rank):
             return ReferenceDevice(model, PacedGnn(model, group))
-        pieces = compile_pieces(brought, self._device.config)
+        pieces = compile_pieces(model.with_sample(replace(sample, features=features)),
+                                self._device.config)
         return PacedChip(PartChip(self._transport(group), pieces, model, progress=self._progress),
                          group)
 

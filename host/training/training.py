@@ -116,9 +116,8 @@ class Training:
             assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
         self._assignment = assignment
         if group:
-            devices = SharedDevices(device, progress).on(cluster)
-            check_sharing(group.size, assignment, devices.names, self.recipe, check=check)
             self._share = Share(group, assignment, cluster, SharedDevices(device, progress))
+            check_sharing(group.size, assignment, self._share.devices, self.recipe, check=check)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None

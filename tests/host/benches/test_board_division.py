@@ -1,7 +1,5 @@
 """A divided graph against a dealt one."""
 
-import pytest
-
 from hypercast.host.benches.board_division import divided_order
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
@@ -17,4 +15,4 @@ def test_a_divided_graph_reads_fewer_rows_than_a_dealt_one():
     assert all(figure.value < 0.8 for figure in rows)
     *_, work, cycles = figures
     assert 1 <= work.value < 1.1
-    assert cycles.value == pytest.approx(1)
+    assert 0.9 < cycles.value <= 1.02

@@ -10,12 +10,15 @@ from hypercast.host.cluster.layers_in_pipeline import no_metrics
 from hypercast.host.cluster.stage import LayerPasses, Message
 from hypercast.host.cluster.stage_chip import StageChip
 from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.host.compiler.test_sample_plan import RECIPE, samples_of
 from tests.host.models import named_model, small_model
 
 TINY = PRESETS["tiny"].replace(program_rows=512)
@@ -132,5 +135,39 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
         for reference, stage in passed(references, stages, runs, forward=True):
             assert reference.passes.opened == stage.opened
         equal(reference.metrics, stage.metrics)
+    for chip in chips:
+        chip.close()
+
+
+@pytest.mark.parametrize("cuts", [(), (2,)])
+def test_a_larger_sample_in_the_middle_of_a_step(cuts):
+    """Pieces are compiled anew; the sample before goes forward again, and all bits are the same."""
+    config = TINY.replace(channel_words=8192, element_width=RECIPE.element_width)
+    network, samples = samples_of(10, 60)
+    model = InitialModel.of(network, RECIPE, samples[0])
+    runs = [range(*pair) for pair in itertools.pairwise([1, *cuts, 3])]
+    capacity = Capacity.of(samples[:1])
+    notices = []
+    chips = [StageChip(CxxrtlTransport(config), compile_pieces(
+        model, config, layers=run, capacity=capacity), model, progress=notices.append)
+        for run in runs]
+    oracle = FixedGnn(model)
+    exponent = max(sample.edge_exponent for sample in samples)
+    samples = [sample.with_edge_exponent(exponent) for sample in samples]
+    for each in (oracle, *chips):
+        each.begin_step()
+    expected = [[LayerPasses(oracle, sample, run, oracle.step_key) for run in runs]
+                for sample in samples]
+    found = [[chip.passes(sample, training=True) for chip in chips] for sample in samples]
+    for references, stages in zip(expected, found, strict=True):
+        assert len(list(passed(references, stages, runs, forward=True))) == len(chips)
+    assert len(notices) == len(chips)
+    for references, stages in zip(expected, found, strict=True):
+        for reference, stage in passed(references, stages, runs, forward=False):
+            nothing = no_metrics(stage.sample)
+            wanted, got = reference.sums(nothing), stage.sums(nothing)
+            assert got.entries == wanted.entries
+            for name, values in wanted.gradients.items():
+                np.testing.assert_array_equal(got.gradients[name], values)
     for chip in chips:
         chip.close()

@@ -4,7 +4,8 @@ from collections import Counter
 
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.compiler.assembly import updates_at
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe

@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.compiler.assembly import updates_at
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice

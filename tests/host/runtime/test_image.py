@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job, updates_at
+from hypercast.host.compiler.assembly import updates_at
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import BLOCK, HEADER, MAGIC, NO_ENTRY, PARAMETER, write_image
 from hypercast.reference.fixed_gnn import FixedGnn

@@ -1,0 +1,73 @@
+"""What options of ``hypercast train`` say of how boards train together."""
+
+from pathlib import Path
+
+import click
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.mpi_group import MpiGroup, world
+from hypercast.host.training.sharing import LAYERS
+
+__all__ = ["check_plan", "check_staleness", "described_assignment", "started_group"]
+
+#: Seconds that a board waits for another.
+_TIMEOUT = 600.0
+
+
+def check_staleness(scheme: str | None, plan: Path | None, *, staleness: bool,
+                    smoothing: float | None, stages: int | None, chunks: int | None) -> None:
+    """Refuse options of older rows or weights that do not fit each other."""
+    if smoothing is not None and not (staleness or plan):
+        raise click.UsageError("--smoothing is of rows that are a step old; give --staleness as "
+                               "well")
+    for option, given in (("--stages", stages), ("--chunks", chunks)):
+        if given and not (staleness and scheme == LAYERS):
+            raise click.UsageError(f"{option} says what is older where boards have a run of layers "
+                                   f"each; give --scheme layers and --staleness as well")
+    if stages and chunks:
+        raise click.UsageError("--stages are of older weights, --chunks of older rows; leave one "
+                               "of them out")
+
+
+def described_assignment(scheme: str | None, staleness: bool, smoothing: float | None,
+                         stages: int, chunks: int) -> Assignment:
+    """What options say of how boards share a training."""
+    if not staleness:
+        return Assignment(scheme=scheme)
+    if scheme == LAYERS:
+        if smoothing is not None:
+            raise click.UsageError("--smoothing is of rows that are a step old; with --scheme "
+                                   "layers, it is weights that are; leave it out")
+        return Assignment(scheme=scheme, stages=stages, chunks=chunks,
+                          versions=1 if stages or chunks else 2)
+    return Assignment(scheme=scheme, smoothing=smoothing or 0.0)
+
+
+def check_plan(plan: Path | None, cluster: str | None, boards: int | None,
+               scheme: str | None) -> None:
+    """Refuse options that a plan decides."""
+    if plan is None:
+        return
+    if not cluster:
+        raise click.UsageError(f"{plan} is a plan for the boards of a cluster; give --cluster as "
+                               f"well")
+    for option, given in (("--boards", boards), ("--scheme", scheme)):
+        if given:
+            raise click.UsageError(f"{option} and --plan both say how boards train together; "
+                                   f"leave one of them out")
+
+
+def started_group(boards: int | None, timeout: float | None, scheme: str | None,
+                  cluster: str | None, staleness: bool, plan: Path | None) -> MpiGroup | None:
+    """The processes that were started together; None if this one is alone."""
+    group = world(timeout or _TIMEOUT)
+    size = group.size if group else 1
+    if boards and boards != size:
+        raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
+                               f"started already; leave one of the two out")
+    for option, given in (("--timeout", timeout), ("--scheme", scheme),
+                          ("--cluster", cluster), ("--staleness", staleness)):
+        if given and not group and not plan:
+            raise click.UsageError(f"{option} says how boards train together; give --boards as "
+                                   f"well")
+    return group
