@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["PREPARING", "peaks", "ranks_below", "strike", "train"]
+__all__ = ["PREPARING", "children", "peaks", "ranks_below", "strike", "train"]
 
 _MAIN = "from hypercast.host.cli import main; main()"
 _RANK = "OMPI_COMM_WORLD_RANK"
@@ -26,7 +26,7 @@ def train(*arguments: object) -> "subprocess.Popen[str]":
 
 def ranks_below(pid: int) -> Iterator[tuple[int, int]]:
     """Rank and number of each process that one started, or that those did."""
-    for child in _children(pid):
+    for child in children(pid):
         try:
             environment = Path(f"/proc/{child}/environ").read_bytes().decode()
         except OSError:
@@ -37,7 +37,8 @@ def ranks_below(pid: int) -> Iterator[tuple[int, int]]:
         yield from ranks_below(int(child))
 
 
-def _children(pid: int) -> list[str]:
+def children(pid: int) -> list[str]:
+    """Numbers of the processes that one started, from its first thread."""
     try:
         return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     except OSError:
@@ -68,7 +69,7 @@ def peaks(process: "subprocess.Popen[str]") -> dict[int, int]:
     found: dict[int, int] = {}
     while process.poll() is None:
         ranks = [*ranks_below(process.pid)]
-        others = [(PREPARING, int(child)) for _, pid in ranks for child in _children(pid)]
+        others = [(PREPARING, int(child)) for _, pid in ranks for child in children(pid)]
         for rank, pid in [*ranks, *others] or [(0, process.pid)]:
             try:
                 lines = Path(f"/proc/{pid}/status").read_text().splitlines()

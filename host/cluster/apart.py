@@ -7,7 +7,7 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from typing import Any
 
 from hypercast.host.cluster.explained import explained
@@ -26,7 +26,7 @@ class UnforeseenError(Exception):
 
 
 def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
-          progress: Callable[[str], None]) -> Iterator[Any]:
+          progress: Callable[[str], None]) -> Generator[Any, None, None]:
     """What a generator yields in a new process, one by one.
 
     That process is alive while the iterator is: it ends with it, and if this process ends in any

@@ -28,8 +28,8 @@ class Group(abc.ABC):
     Parameters
     ----------
     rank : int
-        Which of them this is, from 0. Rank 0 is the leader: it reads the command line's files,
-        keeps the run, and prints.
+        Which of them this is, from 0. Rank 0 is the leader: it has the command line's files
+        read, keeps the run, and prints.
     size : int
         How many there are.
     """

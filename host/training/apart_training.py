@@ -116,6 +116,10 @@ class ApartTraining:
         """The device, in the initial state; called once. Boards open theirs by their names."""
         return self._share.lead_graph(self._shares)
 
+    def close(self) -> None:
+        """End the process that prepares it, if it has not."""
+        self._shares.close()
+
     def numbers(self, state: TrainingState) -> list[TensorNumbers]:
         """As those of ``Training``; another process prepares the whole graph once more for it."""
         found: list[TensorNumbers] = next(apart(

@@ -488,6 +488,8 @@ class Trainer:
         """Release the device, and the run's folder."""
         if self._target is not None:
             self._target.close()
+        if isinstance(self._training, ApartTraining):
+            self._training.close()
         if self._folder:
             self._folder.release()
 

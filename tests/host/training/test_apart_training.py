@@ -136,8 +136,9 @@ def test_nobody_has_the_whole():
         with pytest.raises(ValueError, match="none has all of it; give the trainer a Graph"):
             getattr(trainer, name)
     assert trainer.outline.edge_count == Graph.load("karate").edges.nnz
-    process = trainer._training._shares
-    process.close()
+    found = children()
+    trainer.close()
+    assert found - children()
 
 
 def test_the_other_process_ends_before_the_boards_train():
