@@ -1,5 +1,6 @@
 """Runs a generator in a process of its own, so that what it holds is not held here."""
 
+import contextlib
 import os
 import pickle
 import subprocess
@@ -77,6 +78,8 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
             raise ClusterError(_ended(task, process.wait())) from error
         finally:
             process.kill()
+            with contextlib.suppress(BrokenPipeError):  # of what it has not read
+                process.stdin.close()
 
 
 def _environment() -> dict[str, str]:
@@ -130,8 +133,10 @@ def _told(error: BaseException) -> BaseException:
     """An error as it is raised elsewhere."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not (explained(error) or isinstance(error, (OSError, MemoryError))):
-        return UnforeseenError(f"{type(error).__name__}: {error} ({last.filename}, line "
-                               f"{last.lineno})")
+        unforeseen = UnforeseenError(f"{type(error).__name__}: {error} ({last.filename}, line "
+                                     f"{last.lineno})")
+        unforeseen.add_note("".join(traceback.format_exception(error)))
+        return unforeseen
     try:
         found: BaseException = pickle.loads(pickle.dumps(error))
     except Exception:

@@ -96,6 +96,7 @@ def test_other_errors():
                        match=r"KeyError: 'none' \(.*test_apart\.py, line") as caught:
         next(apart("prepares", unforeseen, **IGNORED))
     assert not explained(caught.value)
+    assert "in unforeseen" in caught.value.__notes__[0]
     with pytest.raises(MemoryError):
         next(apart("prepares", used_up, **IGNORED))
 
@@ -114,6 +115,12 @@ def test_a_process_that_is_killed(number):
     with pytest.raises(ClusterError, match=message) as caught:
         next(values)
     assert explained(caught.value)
+
+
+def test_a_process_that_ends_before_it_has_read_what_it_is_given(monkeypatch):
+    monkeypatch.setattr(module, "_MAIN", "raise SystemExit(3)")
+    with pytest.raises(ClusterError, match="the process that reads ended with status 3"):
+        next(apart("reads", arrays, bytes(1 << 22), **IGNORED))
 
 
 def test_it_ends_with_the_iterator():
