@@ -8,11 +8,13 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["peaks", "ranks_below", "strike", "train"]
+__all__ = ["PREPARING", "children", "peaks", "ranks_below", "strike", "train"]
 
 _MAIN = "from hypercast.host.cli import main; main()"
 _RANK = "OMPI_COMM_WORLD_RANK"
 _PATIENCE = 120
+#: What stands for a rank, for a process that the leader started to prepare the graph.
+PREPARING = -1
 
 
 def train(*arguments: object) -> "subprocess.Popen[str]":
@@ -24,19 +26,23 @@ def train(*arguments: object) -> "subprocess.Popen[str]":
 
 def ranks_below(pid: int) -> Iterator[tuple[int, int]]:
     """Rank and number of each process that one started, or that those did."""
-    try:
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:
-        return
-    for child in map(int, children):
+    for child in children(pid):
         try:
             environment = Path(f"/proc/{child}/environ").read_bytes().decode()
         except OSError:
             continue
         found = dict(line.partition("=")[::2] for line in environment.split("\0"))
         if _RANK in found:
-            yield int(found[_RANK]), child
-        yield from ranks_below(child)
+            yield int(found[_RANK]), int(child)
+        yield from ranks_below(int(child))
+
+
+def children(pid: int) -> list[str]:
+    """Numbers of the processes that one started, from its first thread."""
+    try:
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return []
 
 
 def strike(process: "subprocess.Popen[str]", rank: int, number: signal.Signals,
@@ -56,10 +62,15 @@ def strike(process: "subprocess.Popen[str]", rank: int, number: signal.Signals,
 
 
 def peaks(process: "subprocess.Popen[str]") -> dict[int, int]:
-    """Peak memory of each rank in bytes, of a process that is waited for; alone, it is rank 0."""
+    """Peak memory of each rank in bytes, of a process that is waited for; alone, it is rank 0.
+
+    That of the fullest process that a rank started is of rank ``PREPARING``.
+    """
     found: dict[int, int] = {}
     while process.poll() is None:
-        for rank, pid in [*ranks_below(process.pid)] or [(0, process.pid)]:
+        ranks = [*ranks_below(process.pid)]
+        others = [(PREPARING, int(child)) for _, pid in ranks for child in children(pid)]
+        for rank, pid in [*ranks, *others] or [(0, process.pid)]:
             try:
                 lines = Path(f"/proc/{pid}/status").read_text().splitlines()
             except OSError:

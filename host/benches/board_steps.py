@@ -110,9 +110,10 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
     """
     whole, *parts = (of_layers(one, len(network.layers)) for one in (whole, *parts))
     actions = _recorded(network, whole.element_width, _graph_device)
+    alone = sum(map(sum, layer_seconds(network, cluster, adam=False)(whole, 0)))
 
     def step(group: TimedGroup) -> None:
-        group.divide(whole)
+        group.divide(alone)
         part = parts[group.rank]
         sent = part.place.sent_rows(transposed=False) if isinstance(part.place, SharedRows) else {}
         for action in actions:

@@ -157,7 +157,9 @@ class Cluster:
             self.route(source, target)
 
     def only(self, names: Sequence[str]) -> Self:
-        """Some of the boards alone, in this order, and what joins them."""
+        """Some of the boards alone, in this order, and what joins them; all if none are named."""
+        if not names:
+            return self
         boards = {board.name: board for board in self.boards}
         return type(self)(tuple(boards[name] for name in names), tuple(
             replace(one, boards=tuple(name for name in one.boards if name in names))

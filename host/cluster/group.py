@@ -28,8 +28,8 @@ class Group(abc.ABC):
     Parameters
     ----------
     rank : int
-        Which of them this is, from 0. Rank 0 is the leader: it reads the command line's files,
-        keeps the run, and prints.
+        Which of them this is, from 0. Rank 0 is the leader: it has the command line's files
+        read, keeps the run, and prints.
     size : int
         How many there are.
     """
@@ -72,8 +72,8 @@ class Group(abc.ABC):
         """A training step begins."""
         return
 
-    def divide(self, sample: Sample) -> None:
-        """What all ranks compute is a step on this sample, whose parts they have."""
+    def divide(self, seconds: float) -> None:
+        """Ranks have parts of one graph, of which the first board would take this for a step."""
         return
 
     def compute(self, sample: Sample, layers: range, *, forward: bool) -> None:
@@ -104,13 +104,13 @@ class Group(abc.ABC):
     def receive(self, rank: int) -> Any:
         """What a rank sent; in the order in which it sent."""
 
-    def deal(self, values: Iterable[Any] = ()) -> Any:
-        """One of the leader's values for each rank, in order; it makes them one by one."""
-        iterator = iter(values)
-        own = None if self.rank else next(iterator)
+    def deal(self, pickled: Iterable[bytes] = ()) -> Any:
+        """One of the leader's values for each rank, in order; it takes them one by one, pickled."""
+        iterator = iter(pickled)
+        own = None if self.rank else pickle.loads(next(iterator))
         for rank in range(1, self.size):
             if self.rank == 0:
-                content = np.frombuffer(pickle.dumps(next(iterator)), np.uint8)
+                content = np.frombuffer(next(iterator), np.uint8)
                 self.tell(len(content))
                 self.exchange({rank: content}, {})
                 continue
@@ -120,5 +120,5 @@ class Group(abc.ABC):
                 continue
             content = np.empty(size, dtype=np.uint8)
             self.exchange({}, {0: content})
-            own = pickle.loads(content.tobytes())
+            own = pickle.loads(content.data)
         return own

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TextIO
 
 from hypercast.host.cluster.group import ClusterError
+from hypercast.host.cluster.parent_end import ends_with_this
 
 __all__ = ["environment", "launch", "mpirun"]
 
@@ -34,7 +35,8 @@ _RESUME = "a run that is kept goes on from its last checkpoint with --resume"
 def launch(boards: int, arguments: Sequence[str]) -> int:
     """Run ``hypercast`` with these arguments as so many processes; its exit status.
 
-    What rank 0 prints is printed here. So is the error that ended all, as one line.
+    What rank 0 prints is printed here. So is the error that ended all, as one line. If this process
+    is killed, mpirun ends all others (on Linux).
 
     Raises
     ------
@@ -55,7 +57,8 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
-                              env=environment(boards)) as process:
+                              env=environment(boards),
+                              preexec_fn=ends_with_this()) as process:
             running.append(process)
             if received:
                 process.send_signal(received[0])

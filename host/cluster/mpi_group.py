@@ -115,7 +115,7 @@ class MpiGroup(Group):
         found = np.frombuffer(content, np.uint8).copy() if self.rank == 0 else \
             np.empty(size[0], dtype=np.uint8)
         self._finish([self._communicator.Ibcast(found, 0)])
-        return value if self.rank == 0 else pickle.loads(found.tobytes())
+        return value if self.rank == 0 else pickle.loads(found.data)
 
     def gather(self, value: Any) -> list[Any]:
         content = np.frombuffer(pickle.dumps(value), np.uint8)

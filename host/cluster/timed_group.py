@@ -68,7 +68,7 @@ class TimedGroup(Group):
         self._timed = False  # whether a step is under way
         self._steps = 0
         self._alone = 0.0  # seconds that the first board would have computed for this rank
-        self._whole: Sample | None = None
+        self._whole: float | None = None  # that it would compute for a step of all ranks
 
     def begin_step(self) -> None:
         self._clock.intervals.clear()
@@ -93,9 +93,8 @@ class TimedGroup(Group):
         self._clock.wait(self._arrivals.get(name, 0.0))
         self._late = name
 
-    def divide(self, sample: Sample) -> None:
-        """What all ranks compute is a step on this sample, whose parts they have."""
-        self._whole = sample
+    def divide(self, seconds: float) -> None:
+        self._whole = seconds
 
     def time(self) -> VirtualTime | None:
         clock = self._clock
@@ -104,11 +103,9 @@ class TimedGroup(Group):
         if not parts or not self._steps:
             return None
         names, ends, computed, waited, alone, intervals = zip(*parts, strict=True)
-        whole = None if self._whole is None else self._steps * sum(
-            sum(layer) for layer in self._seconds(self._whole, 0))
         return VirtualTime(
             steps=self._steps, boards=names, seconds=max(ends), computed=computed, waited=waited,
-            alone=sum(alone) if whole is None else whole,
+            alone=sum(alone) if self._whole is None else self._steps * self._whole,
             intervals=tuple(interval for part in intervals for interval in part))
 
     def sum(self, values: IntArray) -> IntArray:

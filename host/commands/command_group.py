@@ -1,7 +1,6 @@
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs
-import dis
 import sys
 import traceback
 import warnings
@@ -10,6 +9,7 @@ from typing import Any, TextIO
 
 import click
 
+from hypercast.host.cluster.explained import explained
 from hypercast.host.commands.ranks import one_of_several
 
 __all__ = ["UNFORESEEN", "CommandGroup"]
@@ -19,8 +19,6 @@ UNFORESEEN = "this should have been refused with a reason"
 
 _ERRORS = "hypercast.as_it_came"
 _SOURCE = Path(__file__).parents[1]
-#: What is raised with a message for the user, where it is our own code that raises it.
-_EXPLAINED = (ArithmeticError, OSError, RuntimeError, ValueError)
 
 
 class CommandGroup(click.Group):
@@ -50,7 +48,7 @@ class CommandGroup(click.Group):
                 if sys.flags.dev_mode:
                     raise
                 click.echo(f"error: {_text(error)}", err=True)
-                refused = isinstance(error, ValueError) and _explained(error)
+                refused = isinstance(error, ValueError) and explained(error)
                 raise click.exceptions.Exit(2 if refused else 1) from error
 
 
@@ -80,24 +78,10 @@ def _text(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"memory is used up ({text or 'no more is given'}); take a smaller graph, model " \
                f"or batch"
-    if text and _explained(error):
+    if text and explained(error):
         return text
     return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); " \
            f"{UNFORESEEN}: please report the command and its files"
-
-
-def _explained(error: Exception) -> bool:
-    """Whether a statement ``raise`` of ours made the error, so that its text is for the user.
-
-    Others are those of Python and of libraries, of what they were called with.
-    """
-    if not isinstance(error, _EXPLAINED) or (last := error.__traceback__) is None:
-        return False
-    while last.tb_next:
-        last = last.tb_next
-    code = last.tb_frame.f_code.co_code
-    return (last.tb_frame.f_globals.get("__name__", "").startswith("hypercast.")
-            and dis.opname[code[last.tb_lasti]] == "RAISE_VARARGS")
 
 
 def _place(error: Exception) -> str:

@@ -2,18 +2,20 @@
 
 import contextlib
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 import click
 
+from hypercast.host.cluster.apart import apart
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
 from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan_file import plan_boards, plan_text
+from hypercast.host.planner.problem import Problem
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.planning import (
     planned,
@@ -39,7 +41,7 @@ class PlannedTraining(NamedTuple):
     lines : tuple of str
         What was chosen, as text.
     graph : Graph or None
-        The graph, on the leader.
+        The graph, on the leader, if it needs the whole one.
     """
 
     description: Description
@@ -79,10 +81,15 @@ def lead_plan(path: Path, description: Description, cluster: Cluster, group: Gro
         raise click.UsageError(
             f"{path} is a plan for {count} boards, but {size} processes were started; start "
             f"{count}, or leave mpirun out")
-    progress("reading the graph")
-    graph = _graph(description)
-    problem = problem_of(description, cluster, graph, counts=[count] if count > 1 else [],
-                         progress=progress)
+    counts = [count] if count > 1 else []
+    graph = None
+    if group and not description.sampling.sampler:  # boards have parts of the graph, or need none
+        problem = next(apart("divides the graph", _problem, description, cluster, counts,
+                             progress=progress))
+    else:
+        progress("reading the graph")
+        graph = _graph(description)
+        problem = problem_of(description, cluster, graph, counts, progress)
     plan, assignment = read_plan(path, problem, smoothing)
     found = PlannedTraining(planned_description(description, problem, plan), assignment,
                             plan.seconds, tuple(plan_lines(plan, problem)), None)
@@ -95,6 +102,12 @@ def follow_plan(group: Group) -> PlannedTraining:
     """On other ranks: what the leader tells."""
     found: PlannedTraining = group.tell()
     return found
+
+
+def _problem(description: Description, cluster: Cluster, counts: Sequence[int], *,
+             progress: Callable[[str], None]) -> Iterator[Problem]:
+    progress("reading the graph")
+    yield problem_of(description, cluster, _graph(description), counts, progress)
 
 
 def _graph(description: Description) -> Graph:

@@ -173,11 +173,14 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
                               trace_step, pieces=pieces)
     check = device != "reference" and not pieces if check is None else check
+    graph = followed.graph if followed else None
+    if image and group and graph is None and description.graph:
+        graph = description.graph.load()  # an image is of the whole one
     with ProgressText(
             "reading the graph", console, lines=group is None) as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
-            graph=followed.graph if followed else None, assignment=assignment,
+            graph=graph, assignment=assignment,
             cluster=described, progress=status.update) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
@@ -194,7 +197,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         start = time.perf_counter()
         _train(console, trainer, as_json)
         seconds = time.perf_counter() - start
-        measured = trainer.evaluate() if trainer.graph.multi_label else {}  # macro F1
+        measured = trainer.evaluate() if trainer.outline.multi_label else {}  # macro F1
         chip = trainer.target.chip
         if trace and chip and chip.profile:
             write_trace(trace, chip.profile, config)
@@ -284,8 +287,8 @@ def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | 
 
 
 def _print_beginning(console: Console, trainer: Trainer, job: Job | None) -> None:
-    graph, config = trainer.graph, trainer.device.config
-    console.print(f"{trainer.facts['data set']}: {graph.vertices} vertices, {graph.edges.nnz} "
+    graph, config = trainer.outline, trainer.device.config
+    console.print(f"{trainer.facts['data set']}: {graph.vertices} vertices, {graph.edge_count} "
                   f"edges, {'-'.join(map(str, trainer.widths))} features, on "
                   f"{trainer.device.name}, "
                   f"{config.cores} cores, {config.lanes} lanes, {config.element_width}-bit "

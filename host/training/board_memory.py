@@ -4,18 +4,62 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.group import ClusterError
+from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
 from hypercast.host.cluster.timed_group import boards_of
+from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.sharing import LAYERS
 from hypercast.reference.initial_model import InitialModel
 
-__all__ = ["check_board_memory"]
+__all__ = ["check_board_memory", "check_boards"]
+
+
+def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster | None, boards: int,
+                 division: Division | None = None) -> None:
+    """Refuse a training that boards cannot share, or of which they do not hold their shares.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The whole model.
+    assignment : Assignment
+        How boards share it; its scheme is given.
+    cluster : Cluster, optional
+        The boards, if their memory is known.
+    boards : int
+        How many of them train.
+    division : Division, optional
+        As for ``check_board_memory``.
+
+    Raises
+    ------
+    ClusterError
+        If they wait for each other in every step, but are not to.
+    DescriptionError
+        As ``check_board_memory`` does.
+    """
+    runs: Sequence[range] = ()
+    if assignment.scheme == LAYERS:
+        runs = assignment.runs or runs_of_layers(model.network, model.sample, boards)
+    if assignment.older_weights and model.network.jumping:
+        raise ClusterError(
+            f"with jumping knowledge, the outputs of layers "
+            f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
+            f"wait for each other in every step; boards with older weights do not, so leave "
+            f"--jumping out, or train without --staleness")
+    if cluster:
+        check_board_memory(model, cluster, boards=boards, runs=runs,
+                           in_flight=assignment.in_flight, division=division,
+                           stale=assignment.stale, staleness=weight_staleness(assignment, model))
 
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,

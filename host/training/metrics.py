@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import Split
@@ -83,7 +83,7 @@ def measures(metrics: Metrics, several: bool) -> dict[str, float | None]:
     return {name: None if value != value else value for name, value in found.items()}
 
 
-def macro_f1(predicted: IntArray | BoolArray, graph: Graph) -> dict[str, float | None]:
+def macro_f1(predicted: IntArray | BoolArray, graph: Labelled) -> dict[str, float | None]:
     """Macro F1 of each split of a graph with several labels per vertex; None if it is empty."""
     rows = {split: graph.splits == split for split in _SPLITS}
     return {f"{split.name.lower()}_macro_f1": f1(predicted[own], graph.labels[own]).macro

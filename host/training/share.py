@@ -1,7 +1,6 @@
 """Opens the devices of boards that share a training: the leader's, and those of the others."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
@@ -9,8 +8,7 @@ from hypercast.host.cluster.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
-from hypercast.host.cluster.graph_parts import in_chunks, parts_of
-from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import (
     LayersInPipeline,
     SampledPipeline,
@@ -23,15 +21,14 @@ from hypercast.host.cluster.older_weights_pipeline import (
 )
 from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
 from hypercast.host.cluster.timed_group import TimedGroup, boards_of
-from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.devices import TrainingDevice
-from hypercast.host.training.board_memory import check_board_memory
+from hypercast.host.training.board_memory import check_boards
 from hypercast.host.training.layer_seconds import layer_seconds
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import GRAPH, LAYERS, agree, smoothing_of
+from hypercast.host.training.sharing import LAYERS, agree
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 
@@ -54,8 +51,6 @@ class Share:
 
     Attributes
     ----------
-    devices : list of str
-        Name of each rank's device.
     division : Division or None
         On the leader, which board has which vertex, once a graph in parallel is open.
     """
@@ -66,38 +61,27 @@ class Share:
         self._group = group
         self._assignment = assignment
         self._scheme = assignment.scheme
-        self._cluster = cluster.only(assignment.boards) if cluster and assignment.boards \
-            else cluster
+        self._cluster = cluster.only(assignment.boards) if cluster else None
         self._devices = (devices or SharedDevices()).on(self._cluster)
-        self.devices = [self._devices.name(rank) for rank in range(group.size)]
         self.division: Division | None = None
 
-    def lead_graph(self, model: InitialModel) -> LedDevice:
-        """The leader's device, for a training on a whole graph; gives the others their parts."""
-        agree(self._group, {})
-        if self._scheme == GRAPH:
-            # The bits of stale halos follow from shares of the edges alone.
-            work = 0 if self._assignment.stale else vertex_work(model.network)
-            self.division = Division.of(model.sample.edges[0], self._group.size,
-                                        self._assignment.parts, work)
-        self._check_memory(model)
-        if self._scheme == LAYERS:
-            own: InitialModel = self._group.tell(self._in_chunks(model))
-        else:
-            assert self.division
-            own = self._group.deal(
-                replace(model, sample=part) for part in parts_of(
-                    model.sample, self.division, smoothing_of(self._assignment)))
-        group = self._on_cluster(model)
-        if self._scheme == GRAPH:
-            group.divide(model.sample)
-        return LedDevice(self._of_graph(own, group), group)
+    def lead_graph(self, shares: Iterator[Any]) -> LedDevice:
+        """The leader's device, for a training on a whole graph; gives the others their parts.
 
-    def _in_chunks(self, model: InitialModel) -> InitialModel:
-        """The model, whose graph is in chunks if boards are to take them one after another."""
-        if not self._assignment.chunks:
-            return model
-        return model.with_sample(in_chunks(model.sample, self._assignment.chunks))
+        Parameters
+        ----------
+        shares : iterator
+            As ``graph_shares`` gives them.
+        """
+        agree(self._group, {})
+        self.division, alone = next(shares)
+        own: InitialModel = self._group.tell(next(shares)) if self._scheme == LAYERS else \
+            self._group.deal(shares)
+        next(shares, None)  # there are no more, so nobody holds the whole graph for them
+        group = self._on_cluster(own)
+        if alone:
+            group.divide(alone)
+        return LedDevice(self._of_graph(own, group), group)
 
     def follow_graph(self) -> None:
         """On other ranks: train with the leader until its device is closed."""
@@ -130,7 +114,7 @@ class Share:
     def _of_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
                     judge: Callable[[], Judge]) -> tuple[TrainingDevice, Group]:
         agree(self._group, identity)
-        self._check_memory(model)
+        check_boards(model, self._assignment, self._cluster, self._group.size)
         group = self._on_cluster(model)
         parts = source, judge, model.recipe.micro_batches
         if self._scheme == LAYERS:
@@ -158,24 +142,6 @@ class Share:
             return OlderWeightsPipeline(model, group, staleness, runs, assignment.in_flight)
         device = self._devices.of_layers(model, group, runs[group.rank], capacity)
         return LayersInPipeline(device, model, group, runs, assignment.in_flight)
-
-    def _check_memory(self, model: InitialModel) -> None:
-        """Refuse what boards cannot share, or do not hold."""
-        runs: Sequence[range] = ()
-        if self._scheme == LAYERS:
-            runs = self._assignment.runs or runs_of_layers(
-                model.network, model.sample, self._group.size)
-        if self._assignment.older_weights and model.network.jumping:
-            raise ClusterError(
-                f"with jumping knowledge, the outputs of layers "
-                f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
-                f"wait for each other in every step; boards with older weights do not, so leave "
-                f"--jumping out, or train without --staleness")
-        if self._cluster:
-            check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
-                               in_flight=self._assignment.in_flight, division=self.division,
-                               stale=self._assignment.stale,
-                               staleness=weight_staleness(self._assignment, model))
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""

@@ -13,12 +13,13 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.led_device import LedDevice
 from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.transport import Transport
+from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
@@ -28,15 +29,14 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
 from hypercast.host.training.description.stopping import Stopping
 from hypercast.host.training.metrics import macro_f1, measures
-from hypercast.host.training.numbers import TensorNumbers, step_numbers
+from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
-from hypercast.host.training.prepare import training_data
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sharing import check_evaluator
 from hypercast.host.training.trainer_arguments import check_arguments
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
-from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
@@ -53,8 +53,10 @@ class Trainer:
 
     Parameters
     ----------
-    graph : Graph
-        What to train on.
+    graph : Graph or Source
+        What to train on, or where it comes from. Of the latter, if boards are to share the whole
+        graph, the leader reads and prepares it in a process of its own (``ApartTraining``), so that
+        this one never has it.
     model : Model, optional
         What to train.
     device : Device, optional
@@ -79,7 +81,7 @@ class Trainer:
     patience, monitor
         As in ``Stopping``.
     source : Source, optional
-        Where the graph comes from, for the run's description.
+        Where the graph comes from, for the run's description; that is known of a ``Source``.
     transport : Transport, optional
         To a chip of the configuration of ``device``, which is then not opened by its name.
     group : Group, optional
@@ -132,8 +134,9 @@ class Trainer:
         If the graph cannot be trained on.
     """
 
-    def __init__(self, graph: Graph, model: Model | None = None, device: Device | None = None, *,
-                 sampling: Sampling | None = None, run: str | PathLike[str] | None = None,
+    def __init__(self, graph: Graph | Source, model: Model | None = None,
+                 device: Device | None = None, *, sampling: Sampling | None = None,
+                 run: str | PathLike[str] | None = None,
                  every: int = 1, resume: bool = False, check: bool = False,
                  record_step: int | None = None, waves: Waves | None = None,
                  patience: int | None = None, monitor: str | None = None,
@@ -143,21 +146,30 @@ class Trainer:
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
                         record_step=record_step, run=run, progress=progress, transport=transport)
-        self.graph = graph
         self.model = model or Model()
         self.device = device or Device()
         self.sampling = sampling or Sampling()
         self.stopping = Stopping(patience=patience, monitor=monitor)
-        self.stopping.check(graph)
         check_evaluator(self.device, self.sampling, group.size if group else 1,
                         chip=transport is not None or self.device.name != "reference")
         self.progress = progress
-        self._training = Training(
-            graph, self.model, self.device, self.sampling, recipe, check=check,
-            group=group,
-            assignment=assignment, cluster=cluster, progress=progress)
+        self._group = group
+        self._training: Training | ApartTraining
+        if isinstance(graph, Source):
+            source = graph
+        if isinstance(graph, Source) and group and group.rank == 0 and not self.sampling.sampler:
+            self._training = ApartTraining(
+                graph, self.stopping, self.model, self.device, recipe, check=check, group=group,
+                assignment=assignment, cluster=cluster, progress=progress)
+        else:
+            graph = graph.load() if isinstance(graph, Source) else graph
+            self.stopping.check(graph)
+            self._training = Training(
+                graph, self.model, self.device, self.sampling, recipe, check=check,
+                boards=group.size if group else None, assignment=assignment, cluster=cluster,
+                progress=progress)
         self.recipe, self.network = self._training.recipe, self._training.network
-        self.initial, self.edges = self._training.initial, self._training.edges
+        self.outline = self._training.outline
         self.samples = self._training.samples
         self.history: list[Record] = []
         self.last_step: dict[str, Any] = {}
@@ -194,13 +206,12 @@ class Trainer:
         A ``graph`` is taken instead of that of the description.
         """
         source = description.graph
-        if graph is None:
-            if source is None:
-                raise DescriptionError("[graph] needs source, the name of a bundled graph or a "
-                                       "path; give a graph that was made in Python itself")
-            graph = source.load()
+        given = graph or source
+        if given is None:
+            raise DescriptionError("[graph] needs source, the name of a bundled graph or a path; "
+                                   "give a graph that was made in Python itself")
         try:
-            return cls(graph, description.model, description.device, source=source,
+            return cls(given, description.model, description.device, source=source,
                        sampling=description.sampling, **description.stopping.values(),
                        **recipe_values(description.recipe), **options)
         except DescriptionError as error:
@@ -234,11 +245,34 @@ class Trainer:
 
     def _resume(self, folder: RunFolder) -> None:
         checkpoint = folder.load_checkpoint()
-        checkpoint.check(self._training.identity, self.initial.state, folder.checkpoint_path)
+        checkpoint.check(self._training.identity, self._training.state,
+                         folder.checkpoint_path)
         self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
 
     # State.
+
+    @property
+    def initial(self) -> InitialModel:
+        """What is trained, before the first step, with the whole graph or the first sample.
+
+        Raises
+        ------
+        ValueError
+            If a process of its own prepared it.
+        """
+        return self._whole().initial
+
+    @property
+    def edges(self) -> CompiledEdges | None:
+        """Its edges, if they were compiled to choose orders; as ``initial``."""
+        return self._whole().edges
+
+    def _whole(self) -> Training:
+        if isinstance(self._training, ApartTraining):
+            raise ValueError("boards have parts of the graph, and none has all of it; give the "
+                             "trainer a Graph instead of where it comes from")
+        return self._training
 
     @property
     def description(self) -> Description:
@@ -250,8 +284,8 @@ class Trainer:
     def facts(self) -> dict[str, Any]:
         """What is trained, and how, as the report shows it."""
         source = self._source.values() if self._source else {"source": "made in Python"}
-        return {"data set": source.pop("source"), **source, "vertices": self.graph.vertices,
-                "edges": self.graph.edges.nnz, "model": self.model.name, "features": self.widths,
+        return {"data set": source.pop("source"), **source, "vertices": self.outline.vertices,
+                "edges": self.outline.edge_count, "model": self.model.name, "features": self.widths,
                 "orders": [layer.order for layer in self.network.layers],
                 "dropout": [layer.dropout for layer in self.network.layers],
                 "device": self.device.name, **recipe_values(self.recipe),
@@ -294,7 +328,7 @@ class Trainer:
         """The ``TrainingDevice``, open."""
         if self._target is None:
             self._target = self._training.open(
-                waves=self._waves, transport=self._transport,
+                group=self._group, waves=self._waves, transport=self._transport,
                 progress=lambda text: self.progress(text))
             if self._state is not None:
                 self._target.load_state(self._state)
@@ -303,7 +337,8 @@ class Trainer:
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
-        self._training.follow()
+        assert self._group and isinstance(self._training, Training)
+        self._training.follow(self._group)
 
     @property
     def division(self) -> Division | None:
@@ -358,7 +393,7 @@ class Trainer:
                                          in chip.phase_cycles.items() if cycles},
                               "counters": chip.counters}
         record: Record = {"epoch": self.epoch, "training_loss": trained.mean_loss(Split.TRAIN),
-                  **measures(target.evaluate(), self.graph.multi_label),
+                  **measures(target.evaluate(), self.outline.multi_label),
                   "saturations": target.saturations}
         if chip:
             record |= {"train_cycles": chip.train_cycles, "evaluate_cycles": chip.evaluate_cycles}
@@ -401,9 +436,9 @@ class Trainer:
 
         With several labels per vertex, micro and macro F1 instead of accuracy.
         """
-        several = self.graph.multi_label
+        several = self.outline.multi_label
         found = measures(self.target.evaluate(), several)
-        return found | (macro_f1(self._predictions().classes, self.graph) if several else {})
+        return found | (macro_f1(self._predictions().classes, self.outline) if several else {})
 
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order."""
@@ -413,8 +448,8 @@ class Trainer:
     def _predictions(self) -> Predictions:
         mantissas, exponent = self.target.logits()
         logits = np.empty(mantissas.shape)
-        logits[rank_order(self.graph)] = np.ldexp(mantissas.astype(np.float64), exponent)
-        return Predictions.of_logits(logits, several=self.graph.multi_label)
+        logits[self._training.order] = np.ldexp(mantissas.astype(np.float64), exponent)
+        return Predictions.of_logits(logits, several=self.outline.multi_label)
 
     def numbers(self) -> list[TensorNumbers]:
         """``TensorNumbers`` of all tensors in the training step that would come next.
@@ -429,10 +464,7 @@ class Trainer:
         if self.samples:
             raise ValueError("numbers are those of a step on the whole graph; this training is on "
                              "samples")
-        oracle = FixedGnn(self.initial)
-        oracle.load_state(self.target.state())
-        adjacency, features, *_ = training_data(self.graph, self.recipe)
-        return step_numbers(oracle, adjacency, features)
+        return self._training.numbers(self.target.state())
 
     def virtual_time(self) -> VirtualTime | None:
         """What the boards of the cluster would have taken so far; None without one.
@@ -456,6 +488,8 @@ class Trainer:
         """Release the device, and the run's folder."""
         if self._target is not None:
             self._target.close()
+        if isinstance(self._training, ApartTraining):
+            self._training.close()
         if self._folder:
             self._folder.release()
 

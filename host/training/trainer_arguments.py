@@ -7,12 +7,14 @@ from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.description.source import Source
 
 __all__ = ["check_arguments"]
 
-_OBJECTS = {"graph": (Graph, "Graph.load(...)"), "model": (Model, "Model(hidden=16)"),
-            "device": (Device, 'Device("rtl")'), "sampling": (Sampling, "Sampling(...)"),
-            "transport": (Transport, "an object of a class that is derived from it")}
+#: Classes of each argument, the first of which is named, and an example.
+_OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "Model(hidden=16)"),
+            "device": ((Device,), 'Device("rtl")'), "sampling": ((Sampling,), "Sampling(...)"),
+            "transport": ((Transport,), "an object of a class that is derived from it")}
 
 
 def check_arguments(*, every: object, record_step: object, run: object, progress: object,
@@ -27,9 +29,9 @@ def check_arguments(*, every: object, record_step: object, run: object, progress
         Graph, model, device, sampling and transport; all but the graph may be None.
     """
     for name, value in objects.items():
-        kind, example = _OBJECTS[name]
-        if not isinstance(value, kind) and (value is not None or name == "graph"):
-            raise ValueError(f"{name} must be a {kind.__name__}, not {_text(value)}; give "
+        kinds, example = _OBJECTS[name]
+        if not isinstance(value, kinds) and (value is not None or name == "graph"):
+            raise ValueError(f"{name} must be a {kinds[0].__name__}, not {_text(value)}; give "
                              f"{example}")
     for name, value in (("every", every), ("record_step", record_step)):
         if (type(value) is not int or value < 1) and (value is not None or name == "every"):

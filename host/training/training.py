@@ -1,6 +1,6 @@
 """What is trained, and how: prepared for devices, alone or of several boards."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,9 @@ from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.graphs.interchange.weights import load_weights
+from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
@@ -25,7 +27,9 @@ from hypercast.host.training.description.device import ON_DEVICE, Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.graph_shares import graph_shares
 from hypercast.host.training.layer_numbers import check_layer_numbers
+from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.prepare import (
     Prepared,
     loss_of,
@@ -46,9 +50,12 @@ from hypercast.host.training.sharing import (
     completed,
     smoothing_of,
 )
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.judge import Judge
 from hypercast.reference.older_weights import OlderWeightsGnn
 from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 from hypercast.sim.waves import Waves
 
 __all__ = ["Training"]
@@ -65,7 +72,9 @@ class Training:
         How to train, as ``Trainer`` takes it.
     check : bool
         Whether its device compares every tensor with the reference.
-    group, assignment, cluster
+    boards : int, optional
+        How many processes train together, a board each; none if there is only one.
+    assignment, cluster
         As those of ``Trainer``.
     progress : callable
         Called with a line of text before each slow step.
@@ -93,7 +102,7 @@ class Training:
     """
 
     def __init__(self, graph: Graph, model: Model, device: Device, sampling: Sampling,
-                 recipe: dict[str, Any], *, check: bool, group: Group | None,
+                 recipe: dict[str, Any], *, check: bool, boards: int | None,
                  assignment: Assignment | None, cluster: Cluster | None,
                  progress: Callable[[str], None]) -> None:
         self._graph, self._device, self._sampling, self._check = graph, device, sampling, check
@@ -108,16 +117,18 @@ class Training:
         if self._weights and model.weights:
             check_weights(self._weights, model.weights)
         check_micro_batches(self.recipe, sampling, check=check)
-        check_device_names(device, group.size if group else 1)
+        check_device_names(device, boards or 1)
         self._share: Share | None = None
         assignment = completed(assignment or Assignment(), sampling)
         #: With stale halos, how they are; in one process, too.
         self._stale = None if smoothing_of(assignment) is None else replace(
-            assignment, parts=assignment.parts or (1.0,) * (group.size if group else 1))
-        self._assignment = assignment
-        if group:
-            self._share = Share(group, assignment, cluster, SharedDevices(device, progress))
-            check_sharing(group.size, assignment, self._share.devices, self.recipe, check=check)
+            assignment, parts=assignment.parts or (1.0,) * (boards or 1))
+        self._assignment, self._boards = assignment, boards
+        self._cluster = cluster.only(assignment.boards) if cluster else None
+        if boards:
+            devices = SharedDevices(device, progress).on(self._cluster)
+            check_sharing(boards, assignment, map(devices.name, range(boards)), self.recipe,
+                          check=check)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None
@@ -157,12 +168,43 @@ class Training:
         """Which board has which vertex, of an open device, if boards share the graph."""
         return self._share.division if self._share else None
 
-    def open(self, *, waves: Waves | None, transport: Transport | None,
+    def shares(self) -> Iterator[Any]:
+        """What boards that share the whole graph are given of it, see ``graph_shares``."""
+        assert self._boards
+        return graph_shares(self.initial, self._assignment, self._cluster, self._boards)
+
+    @property
+    def state(self) -> TrainingState:
+        """The state before the first step."""
+        return self.initial.state
+
+    @property
+    def outline(self) -> GraphOutline:
+        """What is known of the graph without edges and features."""
+        return GraphOutline.of(self._graph)
+
+    @property
+    def order(self) -> IntArray:
+        """The graph's vertex of each rank."""
+        return rank_order(self._graph)
+
+    def numbers(self, state: TrainingState) -> list[TensorNumbers]:
+        """``TensorNumbers`` of the step from a state on, of a training on the whole graph."""
+        oracle = FixedGnn(self.initial)
+        oracle.load_state(state)
+        adjacency, features, *_ = training_data(self._graph, self.recipe)
+        return step_numbers(oracle, adjacency, features)
+
+    def open(self, *, group: Group | None, waves: Waves | None, transport: Transport | None,
              progress: Callable[[str], None]) -> TrainingDevice:
-        """The device, in the initial state; parameters are those of ``open_device``."""
-        if self._share:
-            return self._share.lead_samples(*self._shared(self.samples)) if self.samples else \
-                self._share.lead_graph(self.initial)
+        """The device, in the initial state; others are parameters of ``open_device``.
+
+        ``group`` are the processes that train together, as many as boards.
+        """
+        if group:
+            share = self._joined(group)
+            return share.lead_samples(*self._shared(self.samples)) if self.samples else \
+                share.lead_graph(self.shares())
         if self._stale:
             smoothing = smoothing_of(self._stale)
             assert smoothing is not None
@@ -191,13 +233,18 @@ class Training:
             device = SampledDevice(device, self.samples, judge, self.recipe.micro_batches)
         return device
 
-    def follow(self) -> None:
+    def follow(self, group: Group) -> None:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""
-        assert self._share
+        share = self._joined(group)
         if self.samples:
-            self._share.follow_samples(*self._shared(self.samples))
+            share.follow_samples(*self._shared(self.samples))
         else:
-            self._share.follow_graph()
+            share.follow_graph()
+
+    def _joined(self, group: Group) -> Share:
+        self._share = Share(group, self._assignment, self._cluster,
+                            SharedDevices(self._device, self._progress))
+        return self._share
 
     def _shared(self, samples: SampleSource) -> tuple[Any, ...]:
         """What every rank has of a training on samples."""

@@ -6,13 +6,15 @@ import random
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from hypercast.host.benches.board_processes import strike
+from hypercast.host.benches.board_processes import children, ranks_below, strike
 from hypercast.host.training.run_folder import RunFolder
-from tests.host.test_cli import run
+from tests.host.test_cli import refused, run
 from tests.system.test_kills import results
 
 pytest.importorskip("mpi4py")
@@ -106,6 +108,58 @@ def test_a_board_that_hangs_is_found(rank, message):
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert errors.startswith(message) and len(errors.splitlines()) == 1
+
+
+@pytest.mark.parametrize("after", [0.0, 6.0])
+def test_all_end_if_the_one_that_started_them_is_killed(after):
+    with started(*WHOLE, "--epochs", 1000000, "--boards", 3) as process:
+        ranks = waited(lambda: {pid for _, pid in ranks_below(process.pid)}, 3)
+        time.sleep(after)
+        ranks |= {int(child) for pid in ranks for child in children(pid)} | set(
+            map(int, children(process.pid)))
+        process.kill()
+        process.communicate(timeout=60)
+    waited(lambda: [pid for pid in ranks if not goes_on(pid)], len(ranks))
+
+
+def test_the_process_that_prepares_is_killed():
+    with started(*WHOLE, "--epochs", 1000000, "--boards", 2) as process:
+        leader = dict(waited(lambda: list(ranks_below(process.pid)), 2))[0]
+        [preparing] = waited(lambda: children(leader), 1)
+        os.kill(int(preparing), signal.SIGKILL)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert errors == ("error: the process that prepares the graph was ended by signal 9; if memory "
+                      "was used up, take a machine with more of it, or a smaller graph\n")
+
+
+def waited(function, least):
+    """What a function gives, once it has so many elements."""
+    deadline = time.monotonic() + 60
+    while len(found := function()) < least:
+        assert time.monotonic() < deadline, found
+        time.sleep(0.02)
+    return found
+
+
+def goes_on(pid):
+    """Whether a process is there, and has not ended."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_what_is_wrong_with_a_graph_is_said_as_by_one_board(tmp_path):
+    path = tmp_path / "graph.npz"
+    np.savez(path, edges=[[0, 1], [1, 9]], features=np.eye(3), labels=[0, 1, 0], train=[0])
+    assert on_boards(path, "--boards", 2, status=2) == refused("train", path, status=2).strip()
+    features = np.full((3, 2), 0.5)
+    features[0] = 1e9, 0.5
+    np.savez(path, edges=[[0, 1], [1, 2]], features=features, labels=[0, 1, 0], train=[0])
+    found = on_boards(path, "--boards", 2, status=2)
+    assert "would be zero at all vertices" in found
+    assert found == refused("train", path, status=2).strip()
 
 
 @pytest.mark.slow

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.rtl.isa import Split
 
@@ -53,7 +53,7 @@ class Stopping:
         if self.patience is not None and self.monitor is None:
             object.__setattr__(self, "monitor", next(iter(MONITORS)))
 
-    def check(self, graph: Graph) -> None:
+    def check(self, graph: Labelled) -> None:
         """Raise ``ValueError`` if a training on ``graph`` has nothing of the kind to watch."""
         if self.patience is None:
             return

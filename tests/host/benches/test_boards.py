@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from hypercast.host.benches import boards
-from hypercast.host.benches.board_processes import peaks, ranks_below
+from hypercast.host.benches.board_processes import PREPARING, peaks, ranks_below
 from hypercast.host.benches.board_trainings import SCHEMES, state_digest
 from tests.host.models import small_model
 
@@ -52,6 +52,17 @@ def test_peak_memory_of_a_rank():
     with subprocess.Popen([sys.executable, "-c", code]) as process:
         found = peaks(process)
     assert 60e6 < found[0] < 200e6
+
+
+def test_peak_memory_of_what_a_rank_started():
+    """It is not that of the rank."""
+    filling = "import time; kept = bytearray(90 << 20); time.sleep(1.5)"
+    rank = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{filling}'], env={{}})"
+    code = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {rank!r}])"
+    with subprocess.Popen([sys.executable, "-c", code],
+                          env={**os.environ, "OMPI_COMM_WORLD_RANK": "0"}) as process:
+        found = peaks(process)
+    assert found[0] < 90e6 < found[PREPARING] < 200e6
 
 
 def test_ranks_are_told_by_their_environment():

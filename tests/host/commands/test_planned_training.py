@@ -35,8 +35,8 @@ def test_what_the_leader_reads_all_ranks_do():
             lead_plan(path, TRAINING, BOARDS, ThreadGroup(0, 3, [], None), 0.5, said.append)
     assert not path.exists()
     assert other.description.sections() == leader.description.sections()
-    assert other == leader._replace(graph=None, description=other.description)
-    assert leader.graph.vertices == 34
+    assert other == leader._replace(description=other.description)
+    assert leader.graph is None  # it does not need the whole one
     assert leader.assignment.scheme == "graph"
     assert sum(leader.assignment.parts) == pytest.approx(1)
     assert leader.lines[0].startswith("chosen: graph in parallel")

@@ -21,12 +21,12 @@ SAMPLED = Sampling(sampler="neighbours", batch=2, fan_outs=[3])
 
 def training(graph=KARATE, *, sampling=None, check=False, assignment=None, device=None, **recipe):
     return Training(graph, Model(hidden=4), device or Device(), sampling or Sampling(),
-                    {"epochs": 3, **recipe}, check=check, group=None,
+                    {"epochs": 3, **recipe}, check=check, boards=None,
                     assignment=assignment, cluster=None, progress=lambda text: None)
 
 
 def opened(found):
-    return found.open(waves=None, transport=None, progress=lambda text: None)
+    return found.open(group=None, waves=None, transport=None, progress=lambda text: None)
 
 
 @pytest.mark.parametrize("change", [
@@ -73,7 +73,8 @@ def test_what_evaluates(place, graph, kind, told):
     device = Device("rtl", preset="tiny", evaluate_on=place, **changes)
     lines = []
     opened = training(graph, sampling=SAMPLED, device=device).open(
-        waves=None, transport=FakeChip(PRESETS["tiny"].replace(**changes)), progress=lines.append)
+        group=None, waves=None, transport=FakeChip(PRESETS["tiny"].replace(**changes)),
+        progress=lines.append)
     assert not lines
     for _ in range(2):
         judge = opened._judge()

@@ -1,0 +1,141 @@
+"""A training on a whole graph that boards share, of which the leader holds no more than others."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from hypercast.host.cluster.apart import apart
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.led_device import LedDevice
+from hypercast.host.graphs.graph_outline import GraphOutline
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.description.source import Source
+from hypercast.host.training.description.stopping import Stopping
+from hypercast.host.training.numbers import TensorNumbers
+from hypercast.host.training.share import Share
+from hypercast.host.training.shared_devices import SharedDevices
+from hypercast.host.training.sharing import completed
+from hypercast.host.training.training import Training
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.training_state import TrainingState
+
+__all__ = ["ApartTraining"]
+
+
+class _Given(NamedTuple):
+    """What decides a training, and how boards share it; as ``Training`` takes it."""
+
+    source: Source
+    stopping: Stopping
+    model: Model
+    device: Device
+    recipe: dict[str, Any]
+    check: bool
+    boards: int
+    assignment: Assignment
+    cluster: Cluster | None
+
+    def training(self, progress: Callable[[str], None]) -> Training:
+        """The training, prepared, with the whole graph."""
+        progress("reading the graph")
+        graph = self.source.load()
+        self.stopping.check(graph)
+        return Training(graph, self.model, self.device, Sampling(), self.recipe, check=self.check,
+                        boards=self.boards, assignment=self.assignment, cluster=self.cluster,
+                        progress=progress)
+
+
+class _Prepared(NamedTuple):
+    """What is kept of a training that was prepared, besides each board's part."""
+
+    recipe: Recipe
+    network: Network
+    state: TrainingState
+    identity: dict[str, Any]
+    outline: GraphOutline
+    order: IntArray
+
+
+class ApartTraining:
+    """A training that a process of its own prepares, so that this one never has the whole graph.
+
+    That process ends when all boards have their parts. It has what ``Trainer`` asks of a
+    ``Training``.
+
+    Parameters
+    ----------
+    source : Source
+        Where the graph comes from.
+    stopping, model, device, recipe, check, assignment, cluster
+        As those of ``Trainer``.
+    group : Group
+        The processes that train together; this is the leader.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Attributes
+    ----------
+    recipe, network, state, identity, outline, order
+        As those of ``Training``.
+
+    Raises
+    ------
+    DescriptionError, GraphError
+        As ``Training`` does.
+    ClusterError
+        If the process that prepares it was ended.
+    """
+
+    samples = None
+
+    def __init__(self, source: Source, stopping: Stopping, model: Model, device: Device,
+                 recipe: dict[str, Any], *, check: bool, group: Group,
+                 assignment: Assignment | None, cluster: Cluster | None,
+                 progress: Callable[[str], None]) -> None:
+        assignment = completed(assignment or Assignment(), Sampling())
+        self._progress = progress
+        self._given = _Given(source, stopping, model, device, recipe, check, group.size,
+                             assignment, cluster)
+        self._shares = apart("prepares the graph", _prepared, self._given, progress=progress)
+        prepared: _Prepared = next(self._shares)
+        self._share = Share(group, assignment, cluster, SharedDevices(device, progress))
+        self.recipe, self.network, self.state, self.identity, self.outline, self.order = prepared
+
+    @property
+    def division(self) -> Division | None:
+        """Which board has which vertex, of an open device, if boards have parts of the graph."""
+        return self._share.division
+
+    def open(self, **_: object) -> LedDevice:
+        """The device, in the initial state; called once. Boards open theirs by their names."""
+        return self._share.lead_graph(self._shares)
+
+    def close(self) -> None:
+        """End the process that prepares it, if it has not."""
+        self._shares.close()
+
+    def numbers(self, state: TrainingState) -> list[TensorNumbers]:
+        """As those of ``Training``; another process prepares the whole graph once more for it."""
+        found: list[TensorNumbers] = next(apart(
+            "tries a step of the whole graph", _numbers, self._given, state,
+            progress=self._progress))
+        return found
+
+
+def _prepared(given: _Given, *, progress: Callable[[str], None]) -> Iterator[Any]:
+    """First what is kept, then what ``graph_shares`` gives."""
+    training = given.training(progress)
+    yield _Prepared(training.recipe, training.network, training.state, training.identity,
+                    training.outline, training.order)
+    yield from training.shares()
+
+
+def _numbers(given: _Given, state: TrainingState, *,
+             progress: Callable[[str], None]) -> Iterator[list[TensorNumbers]]:
+    yield given.training(progress).numbers(state)
