@@ -8,7 +8,7 @@ import numpy.typing as npt
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["ROUND", "collect_planes", "deal_messages", "place_messages"]
+__all__ = ["ROUND", "collect_planes", "deal_messages", "most_messages", "place_messages"]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
 ROUND = 4
@@ -18,6 +18,26 @@ _FLIT, _MEMORY = 4, 13
 _TURN = 2
 #: Flits of a load that count at most.
 _MOST = 127
+
+
+@kernel("int64(in1(uint8), in1(uint64), int64)")
+def most_messages(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
+                  cores: int) -> int:
+    """The messages of the busiest core, but for those without destinations.
+
+    Parameters
+    ----------
+    source : (M,) array of uint8
+        Sending core of each message.
+    destinations : (M,) array of uint64
+        Destinations of each message.
+    cores : int
+        Cores.
+    """
+    counts = np.zeros(cores, dtype=np.int64)
+    for message in range(len(source)):
+        counts[source[message]] += destinations[message] != 0
+    return int(counts.max())
 
 
 @kernel("void(in1(uint8), in1(uint64), int64[::1], uint64[:, ::1])")
@@ -43,9 +63,10 @@ def deal_messages(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.ui
             counts[core] += 1
 
 
-@kernel("void(in1(uint8), in1(uint64), int64[::1], in2(uint8), int64[::1])")
+@kernel("void(in1(uint8), in1(uint64), int64[::1], in2(uint8), uint8[::1])")
 def collect_planes(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
-                   counts: IntArray, chosen: npt.NDArray[np.uint8], planes: IntArray) -> None:
+                   counts: IntArray, chosen: npt.NDArray[np.uint8],
+                   planes: npt.NDArray[np.uint8]) -> None:
     """The way back from ``deal_messages``.
 
     Parameters
@@ -56,7 +77,7 @@ def collect_planes(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.u
         Zeros.
     chosen : (messages of the busiest core, cores) array of uint8
         Planes.
-    planes : (M,) array of int64
+    planes : (M,) array of uint8
         Zeros; gets the planes of messages with destinations.
     """
     for message in range(len(source)):
@@ -66,8 +87,8 @@ def collect_planes(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.u
             counts[core] += 1
 
 
-@kernel("void(in2(uint64), in2(uint8), in2(uint64), int64, int64, uint8[:, ::1])")
-def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
+@kernel("void(in2(uint64), in3(uint16), in2(uint64), int64, int64, uint8[:, ::1])")
+def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
                    paths: npt.NDArray[np.uint64], ports: int, segment: int,
                    chosen: npt.NDArray[np.uint8]) -> None:
     """Give each message the plane that costs least, round by round.
@@ -76,8 +97,10 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
     ----------
     aims : (messages of the busiest core, cores) array of uint64
         Destinations of each message, relative to its core; 0 where there is none.
-    entries : (planes, cores) array of uint8
-        Dimension along which a plane's flits enter each core, relative to the source.
+    ways : (planes, cores, 6) array of uint16
+        Links of a plane's flits on the way to each core, relative to the source, the last one
+        first: the dimension along which a core is entered, times the cores, plus that core.
+        Behind them, the dimensions times the cores.
     paths : (planes, cores) array of uint64
         Cores that a plane's flits enter on the way to each core, relative to the source.
     ports : int
@@ -96,60 +119,97 @@ def place_messages(aims: npt.NDArray[np.uint64], entries: npt.NDArray[np.uint8],
         numbers[np.int64(product << np.uint64(bit) >> np.uint64(58))] = bit
 
     def lowest(word: np.uint64) -> Any:
-        return numbers[np.int64((word & (~word + np.uint64(1))) * product >> np.uint64(58))]
+        return numbers[(word & (~word + np.uint64(1))) * product >> np.uint64(58)]
 
-    loads = np.zeros((dimensions + ports, cores), dtype=np.int32)
-    flits = np.zeros((dimensions + ports, cores), dtype=np.int32)
+    # Of links, of what is no link and costs nothing, and of ports. A core's number changes the low
+    # bits of a place only, so cores that are relative to it become others by an exclusive or.
+    # Loops of a fixed number of turns are unrolled: there are four hops in most networks, up to six
+    # in the largest.
+    far = dimensions > 4
+    none, places = dimensions * cores, (dimensions + 1 + ports) * cores
+    lengths = np.zeros((planes, cores), dtype=np.int64)
+    for plane in range(planes):
+        for relative in range(cores):
+            for hop in range(6):
+                lengths[plane, relative] += ways[plane, relative, hop] < none
+    port_of = np.zeros(planes, dtype=np.uint64)
+    for plane in range(planes if ports else 0):
+        port_of[plane] = none + cores + plane % ports * cores
+    loads, flits = np.zeros(places, dtype=np.int32), np.zeros(places, dtype=np.int32)
     entered = np.zeros(planes, dtype=np.uint64)
-    ejected = np.zeros(max(ports, 1), dtype=np.int32)
+    ejected = np.zeros(planes, dtype=np.int64)
     for first in range(0, count, ROUND):
         if first // ROUND % segment == 0:
             loads[:] = 0
-        for place in range(dimensions + ports):
-            for core in range(cores):
-                load = loads[place, core] * _MEMORY >> 4
-                loads[place, core] = load
-                flits[place, core] = min(load >> _FLIT, _MOST)
+        for place in range(places):
+            load = loads[place] * _MEMORY >> 4
+            loads[place] = load
+            flits[place] = min(load >> _FLIT, _MOST)
+        flits[none:none + cores] = 0
         for number in range(first, min(first + ROUND, count)):
-            for core in range(cores):
-                aim = aims[number, core]
+            favoured = (number - first - 1) % planes
+            for sender in range(cores):
+                favoured = favoured + 1 if favoured + 1 < planes else 0
+                aim, core = aims[number, sender], np.uint64(sender)
                 if aim == 0:
                     continue
-                entered[:] = 0
-                ejected[:] = 0
-                left = aim
-                while left:
-                    relative = lowest(left)
-                    left &= left - np.uint64(1)
-                    for plane in range(planes):
-                        entered[plane] |= paths[plane, relative]
-                    for port in range(ports):
-                        ejected[port] += flits[dimensions + port, core ^ relative]
                 best, least = 0, 1 << 30
-                favoured = (number - first + core) % planes
-                for plane in range(planes):
-                    links, met = 0, 0
-                    left = entered[plane]
+                if aim & (aim - np.uint64(1)) == 0:  # a single one, as most have
+                    relative = lowest(aim)
+                    for plane in range(planes):
+                        links, met = lengths[plane, relative], 0
+                        for hop in range(4):
+                            met += flits[ways[plane, relative, hop] ^ core]
+                        if far:
+                            met += flits[ways[plane, relative, 4] ^ core]
+                            met += flits[ways[plane, relative, 5] ^ core]
+                        if ports:
+                            met += flits[port_of[plane] + (core ^ relative)]
+                        cost = links + 2 * met
+                        if plane == favoured:
+                            cost -= _TURN * links + 1
+                        if cost < least:
+                            best, least = plane, cost
+                    for hop in range(4):
+                        loads[ways[best, relative, hop] ^ core] += 1 << _FLIT
+                    if far:
+                        loads[ways[best, relative, 4] ^ core] += 1 << _FLIT
+                        loads[ways[best, relative, 5] ^ core] += 1 << _FLIT
+                    if ports:
+                        loads[port_of[best] + (core ^ relative)] += 1 << _FLIT
+                else:
+                    entered[:] = 0
+                    ejected[:] = 0
+                    left = aim
                     while left:
                         relative = lowest(left)
                         left &= left - np.uint64(1)
-                        met += flits[entries[plane, relative], core ^ relative]
-                        links += 1
-                    if ports:
-                        met += ejected[plane % ports]
-                    cost = links + 2 * met
-                    if plane == favoured:
-                        cost -= _TURN * links + 1
-                    if cost < least:
-                        best, least = plane, cost
-                chosen[number, core] = best
-                left = entered[best]
-                while left:
-                    relative = lowest(left)
-                    left &= left - np.uint64(1)
-                    loads[entries[best, relative], core ^ relative] += 1 << _FLIT
-                left = aim if ports else np.uint64(0)
-                while left:
-                    relative = lowest(left)
-                    left &= left - np.uint64(1)
-                    loads[dimensions + best % ports, core ^ relative] += 1 << _FLIT
+                        for plane in range(planes):
+                            entered[plane] |= paths[plane, relative]
+                            if ports:
+                                ejected[plane] += flits[port_of[plane] + (core ^ relative)]
+                    for plane in range(planes):
+                        links, met = 0, 0
+                        left = entered[plane]
+                        while left:
+                            relative = lowest(left)
+                            left &= left - np.uint64(1)
+                            met += flits[ways[plane, relative, 0] ^ core]
+                            links += 1
+                        met += ejected[plane]
+                        cost = links + 2 * met
+                        if plane == favoured:
+                            cost -= _TURN * links + 1
+                        if cost < least:
+                            best, least = plane, cost
+                    left = entered[best]
+                    while left:
+                        relative = lowest(left)
+                        left &= left - np.uint64(1)
+                        loads[ways[best, relative, 0] ^ core] += 1 << _FLIT
+                    left = aim if ports else np.uint64(0)
+                    while left:
+                        relative = lowest(left)
+                        left &= left - np.uint64(1)
+                        loads[port_of[best] + (core ^ relative)] += 1 << _FLIT
+                chosen[number, sender] = best
