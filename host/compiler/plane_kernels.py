@@ -1,7 +1,5 @@
 """The hot loops of the choice of planes, compiled; ``plane_choice`` says what they do and why."""
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
@@ -112,14 +110,13 @@ def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
     """
     count, cores = aims.shape
     planes, dimensions = len(paths), np.int64(np.log2(cores))
-    # The lowest bit that is set, times this, has its number in the upper six bits.
-    product = np.uint64(0x03F79D71B4CB0A89)
-    numbers = np.zeros(64, dtype=np.uint8)
-    for bit in range(64):
-        numbers[np.int64(product << np.uint64(bit) >> np.uint64(58))] = bit
 
-    def lowest(word: np.uint64) -> Any:
-        return numbers[(word & (~word + np.uint64(1))) * product >> np.uint64(58)]
+    def lowest(word: np.uint64) -> np.uint64:
+        below, count = (word & (~word + np.uint64(1))) - np.uint64(1), np.uint64(0)
+        while below:  # compiled to one instruction
+            below &= below - np.uint64(1)
+            count += np.uint64(1)
+        return count
 
     # Of links, of what is no link and costs nothing, and of ports. A core's number changes the low
     # bits of a place only, so cores that are relative to it become others by an exclusive or.
