@@ -6,7 +6,7 @@ linear in the number of edges. A weight that is too large for an element becomes
 """
 
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
@@ -110,9 +110,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     fill_buckets(*strip, weights, bucket_ends, entries)
     destinations = np.zeros(sources, dtype=np.uint64)
     find_destinations(entries, bucket_ends, first, cores, destinations)
-    # Ranks are dealt alike every two rows.
-    sender = np.broadcast_to(_two_rows(cores), (-(-sources // (2 * cores)), 2 * cores)).reshape(
-        -1)[:sources]
+    sender = _cores_of(1 << sources.bit_length(), cores)[:sources]
     planes = choose_planes(sender, destinations, config)
 
     ordered, ends = np.empty_like(entries), np.empty(sources, dtype=np.int64)
@@ -130,7 +128,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
                     sources=sources, config=config)
 
 
-@cache
-def _two_rows(cores: int) -> npt.NDArray[np.uint8]:
-    """Cores of the ranks of two rows."""
-    return core_of(np.arange(2 * cores), cores).astype(np.uint8)
+@lru_cache(maxsize=8)
+def _cores_of(ranks: int, cores: int) -> npt.NDArray[np.uint8]:
+    """Cores of the first ranks."""
+    return core_of(np.arange(ranks), cores).astype(np.uint8)

@@ -16,20 +16,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
-from hypercast.host.compiler.plane_kernels import (
-    ROUND,
-    collect_planes,
-    deal_messages,
-    most_messages,
-    place_messages,
-)
+from hypercast.host.compiler.plane_kernels import place_messages
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
-
-#: Rounds of a segment.
-_SEGMENT = 32
 
 def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArray[np.uint64],
                   config: Config) -> npt.NDArray[np.uint8]:
@@ -58,18 +49,9 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArra
         return planes
     senders = np.ascontiguousarray(source, dtype=np.uint8)
     destinations = np.ascontiguousarray(destinations, dtype=np.uint64)
-    most = most_messages(senders, destinations, config.cores)
-    if most == 0:
-        return planes
-    aims = np.zeros((most, config.cores), dtype=np.uint64)
-    deal_messages(senders, destinations, np.zeros(config.cores, dtype=np.int64), aims)
-    rounds = -(-most // ROUND)
-    segments = -(-rounds // _SEGMENT)
     ways = _Ways.of(config.planes, config.dimensions)
-    chosen = np.zeros(aims.shape, dtype=np.uint8)
-    place_messages(aims, ways.links, ways.paths, config.eject if config.eject > 1 else 0,
-                   -(-rounds // segments), chosen)
-    collect_planes(senders, destinations, np.zeros(config.cores, dtype=np.int64), chosen, planes)
+    place_messages(senders, destinations, ways.links, ways.paths,
+                   config.eject if config.eject > 1 else 0, planes)
     return planes
 
 

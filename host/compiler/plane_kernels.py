@@ -3,13 +3,14 @@
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["ROUND", "collect_planes", "deal_messages", "most_messages", "place_messages"]
+__all__ = ["place_messages"]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
-ROUND = 4
+_ROUND = 4
+#: Rounds of a segment, at most.
+_SEGMENT = 32
 #: Binary digits of a flit's load, and what a round leaves of the loads before it, in 16ths.
 _FLIT, _MEMORY = 4, 13
 #: How much the plane whose turn it is may be worse, per link, in flits.
@@ -18,83 +19,18 @@ _TURN = 2
 _MOST = 127
 
 
-@kernel("int64(in1(uint8), in1(uint64), int64)")
-def most_messages(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
-                  cores: int) -> int:
-    """The messages of the busiest core, but for those without destinations.
-
-    Parameters
-    ----------
-    source : (M,) array of uint8
-        Sending core of each message.
-    destinations : (M,) array of uint64
-        Destinations of each message.
-    cores : int
-        Cores.
-    """
-    counts = np.zeros(cores, dtype=np.int64)
-    for message in range(len(source)):
-        counts[source[message]] += destinations[message] != 0
-    return int(counts.max())
-
-
-@kernel("void(in1(uint8), in1(uint64), int64[::1], uint64[:, ::1])")
-def deal_messages(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
-                  counts: IntArray, aims: npt.NDArray[np.uint64]) -> None:
-    """Deal messages to their cores, but for those without destinations.
-
-    Parameters
-    ----------
-    source : (M,) array of uint8
-        Sending core of each message.
-    destinations : (M,) array of uint64
-        Destinations of each message.
-    counts : (cores,) array of int64
-        Zeros; gets how many messages each core has.
-    aims : (messages of the busiest core, cores) array of uint64
-        Zeros; gets the destinations.
-    """
-    for message in range(len(source)):
-        if destinations[message]:
-            core = source[message]
-            aims[counts[core], core] = destinations[message]
-            counts[core] += 1
-
-
-@kernel("void(in1(uint8), in1(uint64), int64[::1], in2(uint8), uint8[::1])")
-def collect_planes(source: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
-                   counts: IntArray, chosen: npt.NDArray[np.uint8],
-                   planes: npt.NDArray[np.uint8]) -> None:
-    """The way back from ``deal_messages``.
-
-    Parameters
-    ----------
-    source, destinations
-        As there.
-    counts : (cores,) array of int64
-        Zeros.
-    chosen : (messages of the busiest core, cores) array of uint8
-        Planes.
-    planes : (M,) array of uint8
-        Zeros; gets the planes of messages with destinations.
-    """
-    for message in range(len(source)):
-        if destinations[message]:
-            core = source[message]
-            planes[message] = chosen[counts[core], core]
-            counts[core] += 1
-
-
-@kernel("void(in2(uint64), in3(uint16), in2(uint64), int64, int64, uint8[:, ::1])")
-def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
-                   paths: npt.NDArray[np.uint64], ports: int, segment: int,
+@kernel("void(in1(uint8), in1(uint64), in3(uint16), in2(uint64), int64, uint8[::1])")
+def place_messages(senders: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
+                   ways: npt.NDArray[np.uint16], paths: npt.NDArray[np.uint64], ports: int,
                    chosen: npt.NDArray[np.uint8]) -> None:
     """Give each message the plane that costs least, round by round.
 
     Parameters
     ----------
-    aims : (messages of the busiest core, cores) array of uint64
-        Destinations of each message, relative to its core; 0 where there is none.
+    senders : (M,) array of uint8
+        Sending core of each message.
+    destinations : (M,) array of uint64
+        Destinations of each message, relative to its core; one without any is not sent.
     ways : (planes, cores, 6) array of uint16
         Links of a plane's flits on the way to each core, relative to the source, the last one
         first: the dimension along which a core is entered, times the cores, plus that core.
@@ -103,13 +39,28 @@ def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
         Cores that a plane's flits enter on the way to each core, relative to the source.
     ports : int
         Ejection ports of a core that planes can differ in.
-    segment : int
-        Rounds of a segment.
-    chosen : (messages of the busiest core, cores) array of uint8
-        Gets the planes.
+    chosen : (M,) array of uint8
+        Zeros; gets the planes of messages that are sent.
     """
-    count, cores = aims.shape
-    planes, dimensions = len(paths), np.int64(np.log2(cores))
+    planes, cores = paths.shape
+    counts = np.zeros(cores, dtype=np.int64)
+    for message in range(len(senders)):
+        counts[senders[message]] += destinations[message] != 0
+    count = counts.max()
+    if count == 0:
+        return
+    # A core's messages are dealt to rows; what is not sent takes none.
+    dealt = np.full((count, cores), -1, dtype=np.int64)
+    counts[:] = 0
+    for message in range(len(senders)):
+        if destinations[message]:
+            sender = senders[message]
+            dealt[counts[sender], sender] = message
+            counts[sender] += 1
+    rounds = (count + _ROUND - 1) // _ROUND
+    segments = (rounds + _SEGMENT - 1) // _SEGMENT
+    segment = (rounds + segments - 1) // segments
+    dimensions = np.int64(np.log2(cores))
 
     def lowest(word: np.uint64) -> np.uint64:
         below, count = (word & (~word + np.uint64(1))) - np.uint64(1), np.uint64(0)
@@ -126,54 +77,55 @@ def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
     none, places = dimensions * cores, (dimensions + 1 + ports) * cores
     lengths = np.zeros((planes, cores), dtype=np.int64)
     for plane in range(planes):
-        for relative in range(cores):
+        for core in range(cores):
             for hop in range(6):
-                lengths[plane, relative] += ways[plane, relative, hop] < none
+                lengths[plane, core] += ways[plane, core, hop] < none
     port_of = np.zeros(planes, dtype=np.uint64)
     for plane in range(planes if ports else 0):
         port_of[plane] = none + cores + plane % ports * cores
     loads, flits = np.zeros(places, dtype=np.int32), np.zeros(places, dtype=np.int32)
     entered = np.zeros(planes, dtype=np.uint64)
     ejected = np.zeros(planes, dtype=np.int64)
-    for first in range(0, count, ROUND):
-        if first // ROUND % segment == 0:
+    for first in range(0, count, _ROUND):
+        if first // _ROUND % segment == 0:
             loads[:] = 0
         for place in range(places):
             load = loads[place] * _MEMORY >> 4
             loads[place] = load
             flits[place] = min(load >> _FLIT, _MOST)
         flits[none:none + cores] = 0
-        for number in range(first, min(first + ROUND, count)):
+        for number in range(first, min(first + _ROUND, count)):
             favoured = (number - first - 1) % planes
             for sender in range(cores):
                 favoured = favoured + 1 if favoured + 1 < planes else 0
-                aim, core = aims[number, sender], np.uint64(sender)
-                if aim == 0:
+                message = dealt[number, sender]
+                if message < 0:
                     continue
+                aim, own = destinations[np.uint64(message)], np.uint64(sender)
                 best, least = 0, 1 << 30
                 if aim & (aim - np.uint64(1)) == 0:  # a single one, as most have
                     relative = lowest(aim)
                     for plane in range(planes):
                         links, met = lengths[plane, relative], 0
                         for hop in range(4):
-                            met += flits[ways[plane, relative, hop] ^ core]
+                            met += flits[ways[plane, relative, hop] ^ own]
                         if far:
-                            met += flits[ways[plane, relative, 4] ^ core]
-                            met += flits[ways[plane, relative, 5] ^ core]
+                            met += flits[ways[plane, relative, 4] ^ own]
+                            met += flits[ways[plane, relative, 5] ^ own]
                         if ports:
-                            met += flits[port_of[plane] + (core ^ relative)]
+                            met += flits[port_of[plane] + (own ^ relative)]
                         cost = links + 2 * met
                         if plane == favoured:
                             cost -= _TURN * links + 1
                         if cost < least:
                             best, least = plane, cost
                     for hop in range(4):
-                        loads[ways[best, relative, hop] ^ core] += 1 << _FLIT
+                        loads[ways[best, relative, hop] ^ own] += 1 << _FLIT
                     if far:
-                        loads[ways[best, relative, 4] ^ core] += 1 << _FLIT
-                        loads[ways[best, relative, 5] ^ core] += 1 << _FLIT
+                        loads[ways[best, relative, 4] ^ own] += 1 << _FLIT
+                        loads[ways[best, relative, 5] ^ own] += 1 << _FLIT
                     if ports:
-                        loads[port_of[best] + (core ^ relative)] += 1 << _FLIT
+                        loads[port_of[best] + (own ^ relative)] += 1 << _FLIT
                 else:
                     entered[:] = 0
                     ejected[:] = 0
@@ -184,14 +136,14 @@ def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
                         for plane in range(planes):
                             entered[plane] |= paths[plane, relative]
                             if ports:
-                                ejected[plane] += flits[port_of[plane] + (core ^ relative)]
+                                ejected[plane] += flits[port_of[plane] + (own ^ relative)]
                     for plane in range(planes):
                         links, met = 0, 0
                         left = entered[plane]
                         while left:
                             relative = lowest(left)
                             left &= left - np.uint64(1)
-                            met += flits[ways[plane, relative, 0] ^ core]
+                            met += flits[ways[plane, relative, 0] ^ own]
                             links += 1
                         met += ejected[plane]
                         cost = links + 2 * met
@@ -203,10 +155,10 @@ def place_messages(aims: npt.NDArray[np.uint64], ways: npt.NDArray[np.uint16],
                     while left:
                         relative = lowest(left)
                         left &= left - np.uint64(1)
-                        loads[ways[best, relative, 0] ^ core] += 1 << _FLIT
+                        loads[ways[best, relative, 0] ^ own] += 1 << _FLIT
                     left = aim if ports else np.uint64(0)
                     while left:
                         relative = lowest(left)
                         left &= left - np.uint64(1)
-                        loads[port_of[best] + (core ^ relative)] += 1 << _FLIT
-                chosen[number, sender] = best
+                        loads[port_of[best] + (own ^ relative)] += 1 << _FLIT
+                chosen[np.uint64(message)] = best

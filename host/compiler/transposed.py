@@ -20,6 +20,8 @@ def transposed(matrix: SparseArray) -> SparseArray:
     transpose(np.ascontiguousarray(matrix.indptr, dtype=np.int64),
               np.ascontiguousarray(matrix.indices, dtype=np.int32),
               np.ascontiguousarray(matrix.data, dtype=np.int64), starts, indices, data)
+    # SciPy takes both of the same type.
+    starts = starts.astype(np.int32 if matrix.nnz < 1 << 31 else np.int64)
     return scipy.sparse.csr_array((data, indices, starts), shape=(columns, rows))
 
 
@@ -51,8 +53,8 @@ def transpose(starts: IntArray, columns: npt.NDArray[np.int32], data: IntArray,
     for entry in range(starts[-1] - 1, starts[0] - 1, -1):
         while entry < starts[uint64(row)]:
             row -= 1
-        column = uint64(columns[uint64(entry)])
-        place = new_starts[column] - 1
-        new_starts[column] = place
+        turned = uint64(columns[uint64(entry)])
+        place = new_starts[turned] - 1
+        new_starts[turned] = place
         new_columns[uint64(place)] = row
         new_data[uint64(place)] = data[uint64(entry)]

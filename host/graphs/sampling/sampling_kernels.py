@@ -151,9 +151,9 @@ def draw_neighbours(starts: IntArray, columns: npt.NDArray[np.int32], weights: F
                 chosen[uint64(at)] = candidate
         many += 1
         for step in range(fan_out):
-            entry = uint64(start + chosen[step])
-            drawn[place] = columns[entry]
-            drawn_weights[place] = weights[entry] * scale
+            taken = uint64(start + chosen[step])
+            drawn[place] = columns[taken]
+            drawn_weights[place] = weights[taken] * scale
             place += uint64(1)
 
 
@@ -215,11 +215,11 @@ def relabel(destinations: IntArray, vertices: int, columns: npt.NDArray[np.int32
         sources[number] = vertex
     for entry in range(len(columns)):
         vertex = uint64(columns[entry])
-        word, bit = vertex >> six, one << (vertex & low)
-        if own[word] & bit:
-            columns[entry] = places[uint64(own_before[word] + ones(own[word] & (bit - one)))]
+        at, bit = vertex >> six, one << (vertex & low)
+        if own[at] & bit:
+            columns[entry] = places[uint64(own_before[at] + ones(own[at] & (bit - one)))]
         else:
-            columns[entry] = new_before[word] + ones(new[word] & (bit - one))
+            columns[entry] = new_before[at] + ones(new[at] & (bit - one))
     return int(found)
 
 
