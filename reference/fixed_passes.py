@@ -110,7 +110,8 @@ class FixedPasses:
                            sample.root_weight, trained=self._trained)
         self.sample = sample
         self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
-        self.tensors[FEATURES], self.exponents[FEATURES] = sample.features
+        self.tensors[FEATURES], self.exponents[FEATURES] = (
+            sample.features.values, sample.features.exponent)
         self._layers.take(sample, sample.place)
 
     def round_weights(self, masters: Mapping[Tensor, IntArray],

@@ -39,7 +39,8 @@ def kernel(signature: str) -> Callable[[Callable[Arguments, Result]], "Kernel[Ar
     ----------
     signature : str
         Types of result and arguments. ``in1(int32)`` is a contiguous vector that may be read-only,
-        such as one of a file that is mapped into memory; ``in2`` is a matrix.
+        such as one of a file that is mapped into memory; ``in2`` is a matrix, ``in3`` has three
+        axes.
     """
     return functools.partial(Kernel, signature=signature)
 
@@ -108,7 +109,7 @@ class Kernel(Generic[Arguments, Result]):
     def _compile(self, *, cache: bool) -> Any:
         from numba import njit, types
         constant = {f"in{axes}": lambda element, axes=axes: types.Array(
-            element, axes, "C", readonly=True) for axes in (1, 2)}
+            element, axes, "C", readonly=True) for axes in (1, 2, 3)}
         signature = eval(self._signature, {**vars(types), **constant})
         return njit(signature, cache=cache, nogil=True)(self._function)
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -54,10 +55,11 @@ class Mantissas(NamedTuple):
         return cls(*without_common_factor(*quantize(matrix, width)))
 
 
-class GraphRows(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class GraphRows:
     """Some rows of a whole graph's features.
 
-    Attributes
+    Parameters
     ----------
     matrix : Mantissas
         Features of the whole graph.
@@ -68,10 +70,15 @@ class GraphRows(NamedTuple):
     matrix: Mantissas
     rows: IntArray
 
+    @cached_property
+    def values(self) -> IntMatrix:
+        """The rows alone, when they are asked for first: what holds all of them does not ask."""
+        return self.matrix.values[self.rows]
+
     @property
-    def chosen(self) -> Mantissas:
-        """The rows alone."""
-        return Mantissas(self.matrix.values[self.rows], self.matrix.exponent)
+    def exponent(self) -> int:
+        """Exponent of the integers."""
+        return self.matrix.exponent
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,7 +102,7 @@ class Sample:
         none are.
     element_width : int
         Bits of an element.
-    features : Mantissas
+    features : Mantissas or GraphRows
         Features of the input's vertices.
     labels : (T,) array of int64, or (T, C) array of bool
         Classes of the last layer's vertices, -1 where there is none; or which a vertex has.
@@ -107,8 +114,6 @@ class Sample:
         The weight that ``LOSS_WEIGHT_ONE`` stands for.
     place : AllRows
         Which rows these are, where several processes share a sample.
-    origin : GraphRows or None
-        Which rows of a whole graph the features are, if they are of one.
     number : int or None
         Which of a finite pool of samples it is. Those with the same number and exponent of edge
         weights have the same edges.
@@ -119,13 +124,12 @@ class Sample:
     edge_error: float
     root_weight: int
     element_width: int
-    features: Mantissas
+    features: Mantissas | GraphRows
     labels: IntArray | BoolArray
     splits: IntArray
     loss_weights: IntArray
     loss_unit: float
     place: AllRows = field(default_factory=AllRows)
-    origin: GraphRows | None = None
     number: int | None = None
 
     @classmethod
@@ -166,14 +170,13 @@ class Sample:
         """
         layers = len(network.layers)
         matrices = list(adjacency) if isinstance(adjacency, Sequence) else [adjacency] * layers
-        origin = features if isinstance(features, GraphRows) else None
-        if origin:
-            features = origin.chosen
-        elif not isinstance(features, Mantissas):
+        if not isinstance(features, (Mantissas, GraphRows)):
             features = Mantissas.of_features(features, recipe.element_width)
         labels = checked_labels(labels, recipe.loss, network.classes)
         splits = np.asarray(splits, dtype=np.int64)
-        shapes = [("features", features.values.shape, (matrices[0].shape[1], network.features)),
+        stored = (features.values.shape if isinstance(features, Mantissas) else
+                  (len(features.rows), features.matrix.values.shape[1]))
+        shapes = [("features", stored, (matrices[0].shape[1], network.features)),
                   ("splits", splits.shape, (len(labels),))]
         if not isinstance(adjacency, Sequence):
             shapes.insert(0, ("adjacency", adjacency.shape, (len(labels), len(labels))))
@@ -187,7 +190,12 @@ class Sample:
         return cls(edges=edges, edge_exponent=rounded.exponent, edge_error=rounded.error,
                    root_weight=root_weight, element_width=recipe.element_width,
                    features=features, labels=labels, splits=splits, loss_weights=weights,
-                   loss_unit=unit, origin=origin, number=number)
+                   loss_unit=unit, number=number)
+
+    @property
+    def origin(self) -> GraphRows | None:
+        """Which rows of a whole graph the features are, if they are of one."""
+        return self.features if isinstance(self.features, GraphRows) else None
 
     @property
     def loss_scale(self) -> float:

@@ -20,6 +20,7 @@ from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.prepare import loss_of, prepare_for
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 
 __all__ = ["divided_order"]
@@ -84,7 +85,7 @@ def _cycles(model: InitialModel, config: Config, order: IntArray | None = None) 
     if order is not None:
         sample = replace(
             sample, edges=(sample.edges[0][order][:, order],) * len(sample.edges),
-            features=sample.features._replace(values=sample.features.values[order]),
+            features=Mantissas(sample.features.values[order], sample.features.exponent),
             labels=sample.labels[order], splits=sample.splits[order],
             loss_weights=sample.loss_weights[order])
     edges = CompiledEdges.of_any_order(model.network, sample.edges, sample.root_weight, config)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.reference.rows import AllRows, Element, Older
-from hypercast.reference.sample import Sample
+from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import (
     aligned,
     is_exact,
@@ -135,7 +135,7 @@ def chunks_of(sample: Sample, graph: GraphInChunks) -> Iterator[Sample]:
         ranks = np.flatnonzero(graph.chunks == number)
         yield replace(
             sample, edges=(edges[ranks],) * len(sample.edges),
-            features=features._replace(values=features.values[ranks]),
+            features=Mantissas(features.values[ranks], features.exponent),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
             loss_weights=sample.loss_weights[ranks],
             place=ChunkRows(graph, ranks, sample.training_vertices, outgoing[ranks],

@@ -11,7 +11,7 @@ from hypercast.host.cluster.shared_rows import Halo, SharedRows
 from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.array_types import IntArray, SparseArray
-from hypercast.reference.sample import Sample
+from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
 __all__ = ["in_chunks", "in_stale_parts", "parts_of"]
@@ -59,7 +59,7 @@ def parts_of(sample: Sample, division: Division,
                 for transposed, named in outside.items()})
         yield replace(
             sample, edges=(local[False],) * len(sample.edges),
-            features=sample.features._replace(values=features),
+            features=Mantissas(features, sample.features.exponent),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
             loss_weights=sample.loss_weights[ranks], place=place)
 

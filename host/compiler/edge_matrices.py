@@ -6,6 +6,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.compiler.transposed import transposed
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
 
@@ -67,40 +68,39 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
             tuple((number, way) for number in numbers
                   if (trained or not way) and _aggregates(network, number, way))
             for way in (False, True))
-        transposed = matrix.T.tocsr() if backward else None
-        if backward and symmetric and square and _equal(matrix, transposed):
+        turned = transposed(matrix) if backward else None
+        if backward and symmetric and square and _equal(matrix, turned):
             forward, backward = forward + backward, ()
         if forward:
             found.append(EdgeMatrix(f"A{tag}", matrix, above, below, forward))
         if backward:
-            found.append(EdgeMatrix(f"A{tag}^T", transposed, below, above, backward))
+            found.append(EdgeMatrix(f"A{tag}^T", turned, below, above, backward))
         if root_weight:
             found += [one for one in _roots(root_weight, matrix.shape, tag, numbers, square=square)
                       if trained or not one.uses[0][1]]
     return found
 
 
-def shared_edge_matrices(network: Network, matrix: SparseArray, transposed: SparseArray,
+def shared_edge_matrices(network: Network, matrix: SparseArray, backward: SparseArray,
                          root_weight: int) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step that devices share: each has the results of some rows.
 
     Columns are these rows, then those of others. In the list, these are two levels behind the
-    layers: first the sources of ``matrix``, then those of ``transposed``.
+    layers: first the sources of ``matrix``, then those of ``backward``.
 
     Parameters
     ----------
     network, root_weight
         As of ``edge_matrices``.
-    matrix, transposed : scipy.sparse.csr_array
+    matrix, backward : scipy.sparse.csr_array
         Mantissas of the edges towards the rows here, and of those from them, in all layers.
     """
     numbers = range(1, len(network.layers) + 1)
     found = []
-    for name, edges, backward in (("A", matrix, False), ("A^T", transposed, True)):
-        uses = tuple((number, backward) for number in numbers
-                     if _aggregates(network, number, backward))
+    for name, edges, back in (("A", matrix, False), ("A^T", backward, True)):
+        uses = tuple((number, back) for number in numbers if _aggregates(network, number, back))
         if uses:
-            found.append(EdgeMatrix(name, edges, 0, len(numbers) + 1 + backward, uses))
+            found.append(EdgeMatrix(name, edges, 0, len(numbers) + 1 + back, uses))
     if root_weight:
         own = matrix.shape[0]
         found += _roots(root_weight, (own, own), "", numbers, square=True)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from hypercast.host.compiler.images import Words
+from hypercast.host.compiler.message_kernels import write_headers
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 
@@ -26,18 +27,12 @@ def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, IntArray, I
     ends : (cores * streams,) array of int64
         Where the edges of each stream end, in records.
     """
-    per_word, fields = config.chunks, 2 + 2 * config.streams
-    words = -(-sizes // per_word)
-    header = -(-fields // per_word)
-    streams = header + np.cumsum(words, axis=1) - words
-    lengths = header + words.sum(axis=1)
-    starts = np.cumsum(lengths) - lengths
-    images = np.zeros((int(lengths.sum()), per_word), dtype="<u4")
-    heads = np.zeros((len(sizes), fields), dtype="<u4")
-    heads[:, 0] = sizes.sum(axis=1)
-    heads[:, 2::2], heads[:, 3::2] = streams, words
-    images.reshape(-1)[starts[:, None] * per_word + np.arange(fields)] = heads
-    return images, starts, ((starts[:, None] + streams) * per_word + sizes).reshape(-1)
+    per_word, header = config.chunks, -(-(2 + 2 * config.streams) // config.chunks)
+    words = len(sizes) * header + int((-(-sizes // per_word)).sum())
+    images = np.zeros((words, per_word), dtype="<u4")
+    starts, ends = np.empty(len(sizes), dtype=np.int64), np.empty(sizes.size, dtype=np.int64)
+    write_headers(sizes, header, starts, ends, images)
+    return images, starts, ends
 
 
 def relocate(edge_set: Words, address: int, config: Config) -> Words:

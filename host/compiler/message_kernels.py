@@ -7,16 +7,19 @@ goes to the end of its stream, from the last source to the first.
 
 An entry is a word: 32 bits of weight, 12 bits of its source's number in the bucket, and 20 bits of
 its target's number in the strip.
+
+Places are unsigned, as numba takes a signed one for what may count from the end.
 """
 
 import numpy as np
 import numpy.typing as npt
+from numpy import uint64
 
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["BUCKET", "fill_buckets", "find_destinations", "sort_entries", "write_records",
-           "write_send_lists"]
+__all__ = ["BUCKET", "fill_buckets", "find_destinations", "sort_entries", "write_headers",
+           "write_records", "write_send_lists"]
 
 #: Sources of a bucket.
 BUCKET = 1 << 12
@@ -40,19 +43,24 @@ def fill_buckets(starts: IntArray, sources: npt.NDArray[np.int32], weights: IntA
     entries : (entries of the strip,) array of uint64
         Gets them, bucket by bucket.
     """
-    for entry in range(starts[0], starts[-1]):
-        ends[sources[entry] >> 12] += 1
+    if len(ends) == 1:
+        ends[0] = starts[-1] - starts[0]
+    else:
+        for entry in range(starts[0], starts[-1]):
+            ends[sources[entry] >> 12] += 1
     before = np.int64(0)
     for bucket in range(len(ends)):
         count = ends[bucket]
         ends[bucket] = before
         before += count
-    for target in range(len(starts) - 1):
-        for entry in range(starts[target], starts[target + 1]):
-            source = sources[entry]
-            place = ends[source >> 12]
-            ends[source >> 12] = place + 1
-            entries[place] = (target << 12 | source & 0xFFF) << 32 | weights[entry] & 0xFFFFFFFF
+    target = 0
+    for entry in range(starts[0], starts[-1]):
+        while entry >= starts[target + 1]:
+            target += 1
+        source = sources[entry]
+        place = ends[source >> 12]
+        ends[source >> 12] = place + 1
+        entries[place] = (target << 12 | source & 0xFFF) << 32 | weights[entry] & 0xFFFFFFFF
 
 
 @kernel("void(in1(uint64), in1(int64), int64, int64, uint64[::1])")
@@ -71,15 +79,17 @@ def find_destinations(entries: npt.NDArray[np.uint64], ends: IntArray, first: in
     destinations : (sources,) array of uint64
         Zeros; gets a bit for each core that needs it, relative to its own.
     """
-    shift, before = np.int64(np.log2(cores)), np.int64(0)
+    shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
+    before = np.int64(0)
     for bucket in range(len(ends)):
         for place in range(before, ends[bucket]):
-            entry = np.int64(entries[place] >> np.uint64(32))
-            source, rank = bucket << 12 | entry & 0xFFF, first + (entry >> 12)
+            entry = entries[uint64(place)] >> uint64(32)
+            source = uint64(bucket) << uint64(12) | entry & uint64(0xFFF)
+            rank = uint64(first) + (entry >> uint64(12))
             # ``placement.core_of``.
-            sender = (source ^ -(source >> shift & 1)) & (cores - 1)
-            receiver = (rank ^ -(rank >> shift & 1)) & (cores - 1)
-            destinations[source] |= np.uint64(1) << np.uint64(receiver ^ sender)
+            sender = (source ^ -(source >> shift & one)) & low
+            receiver = (rank ^ -(rank >> shift & one)) & low
+            destinations[source] |= one << (receiver ^ sender)
         before = ends[bucket]
 
 
@@ -107,29 +117,70 @@ def sort_entries(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: 
     sizes : (cores * streams,) array of int64
         Zeros; gets how many edges each stream has.
     """
-    shift, before = np.int64(np.log2(cores)), 0
+    shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
     counts = np.zeros(4096, dtype=np.int64)
+    before = np.int64(0)
     for bucket in range(len(bucket_ends)):
         counts[:] = 0
         for place in range(before, bucket_ends[bucket]):
-            entry = np.int64(entries[place] >> np.uint64(32))
-            weight = np.int64(np.int32(entries[place] & np.uint64(0xFFFFFFFF)))
-            source, rank = bucket << 12 | entry & 0xFFF, first + (entry >> 12)
-            sender = (source ^ -(source >> shift & 1)) & (cores - 1)
-            receiver = (rank ^ -(rank >> shift & 1)) & (cores - 1)
-            edges = 1 if abs(weight) <= top else (abs(weight) + top - 1) // top
-            sizes[receiver * streams + planes[source] * cores + (receiver ^ sender)] += edges
-            counts[entry & 0xFFF] += 1
+            entry = entries[uint64(place)] >> uint64(32)
+            weight = np.int64(np.int32(entries[uint64(place)] & uint64(0xFFFFFFFF)))
+            source = uint64(bucket) << uint64(12) | entry & uint64(0xFFF)
+            rank = uint64(first) + (entry >> uint64(12))
+            sender = (source ^ -(source >> shift & one)) & low
+            receiver = (rank ^ -(rank >> shift & one)) & low
+            stream = (receiver * uint64(streams) + uint64(planes[source]) * uint64(cores)
+                      + (receiver ^ sender))
+            sizes[stream] += 1 if abs(weight) <= top else (abs(weight) + top - 1) // top
+            counts[entry & uint64(0xFFF)] += 1
         start = before
         for number in range(min(4096, len(ends) - (bucket << 12))):
-            start += int(counts[number])
+            start += counts[number]
             ends[bucket << 12 | number] = start
             counts[number] = start - counts[number]
         for place in range(before, bucket_ends[bucket]):
-            local = np.int64(entries[place] >> np.uint64(32)) & 0xFFF
-            ordered[counts[local]] = entries[place]
+            word = entries[uint64(place)]
+            local = word >> uint64(32) & uint64(0xFFF)
+            ordered[uint64(counts[local])] = word
             counts[local] += 1
-        before = int(bucket_ends[bucket])
+        before = bucket_ends[bucket]
+
+
+@kernel("void(in2(int64), int64, int64[::1], int64[::1], uint32[:, ::1])")
+def write_headers(sizes: IntArray, header: int, starts: IntArray, ends: IntArray,
+                  images: npt.NDArray[np.uint32]) -> None:
+    """Write the headers of all cores' edge sets, which follow one another.
+
+    Parameters
+    ----------
+    sizes : (cores, streams) array of int64
+        Edges of each stream.
+    header : int
+        Words of a header.
+    starts : (cores,) array of int64
+        Gets the first word of each core's edge set.
+    ends : (cores * streams,) array of int64
+        Gets where the edges of each stream end, in records.
+    images : (words, chunks) array of uint32
+        Zeros; gets the headers.
+    """
+    cores, streams = sizes.shape
+    chunks = images.shape[1]
+    start = np.int64(0)
+    for core in range(cores):
+        starts[core] = start
+        edges, words = np.int64(0), header
+        for stream in range(streams):
+            size = sizes[core, stream]
+            count = (size + chunks - 1) // chunks
+            field = 2 + 2 * stream
+            images[start + field // chunks, field % chunks] = words
+            images[start + (field + 1) // chunks, (field + 1) % chunks] = count
+            ends[core * streams + stream] = (start + words) * chunks + size
+            edges += size
+            words += count
+        images[start, 0] = edges
+        start += words
 
 
 @kernel("void(in1(uint64), in1(int64), in1(uint8), int64, int64, int64, int64, int64, "
@@ -148,39 +199,46 @@ def write_records(ordered: npt.NDArray[np.uint64], ends: IntArray, planes: npt.N
     places : (cores * streams,) array of int64
         Where each stream ends in the image; becomes where it starts.
     image : (records,) array of uint32
-        Gets the edges of all cores. A source's last edge in a stream is marked.
+        Gets the edges of all cores. A source's last edge in a stream is marked, and the last of a
+        stream.
     """
-    shift, mask = np.int64(np.log2(cores)), np.int64((1 << width) - 1)
-    for source in range(len(ends) - 1, -1, -1):
-        sender = (source ^ -(source >> shift & 1)) & (cores - 1)
-        plane = np.int64(planes[source]) * cores
-        seen = np.uint64(0)
-        for entry in range(ends[source] - 1, (ends[source - 1] if source else 0) - 1, -1):
-            target = np.int64(ordered[entry] >> np.uint64(44))
-            weight = np.int64(np.int32(ordered[entry] & np.uint64(0xFFFFFFFF)))
-            rank = first + target
-            receiver = (rank ^ -(rank >> shift & 1)) & (cores - 1)
-            bit = np.uint64(1) << np.uint64(receiver)
-            record = (target >> shift) << 16
-            stream = receiver * streams + plane + (receiver ^ sender)
+    shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
+    mask = uint64((1 << width) - 1)
+    final = np.full(len(places), 1 << 30, dtype=np.uint32)
+    end = len(ordered)
+    for number in range(len(ends) - 1, -1, -1):
+        source, start = uint64(number), ends[number - 1] if number else 0
+        sender = (source ^ -(source >> shift & one)) & low
+        plane = uint64(planes[source]) * uint64(cores)
+        seen = uint64(0)
+        for entry in range(end - 1, start - 1, -1):
+            word = ordered[uint64(entry)]
+            target = word >> uint64(44)
+            weight = np.int64(np.int32(word & uint64(0xFFFFFFFF)))
+            rank = uint64(first) + target
+            receiver = (rank ^ -(rank >> shift & one)) & low
+            bit = one << receiver
+            record = (target >> shift) << uint64(16)
+            stream = receiver * uint64(streams) + plane + (receiver ^ sender)
             place = places[stream] - 1
-            last = 0 if seen & bit else 1 << 31
+            last = uint64(final[stream]) | (uint64(0) if seen & bit else uint64(1 << 31))
+            final[stream] = 0
             seen |= bit
             if abs(weight) > top:
                 sign = 1 if weight > 0 else -1
                 while abs(weight) > top:  # the rest comes last
                     weight -= sign * top
                     place -= 1
-                    image[place] |= record | sign * top & mask
-                image[places[stream] - 1] |= record | weight & mask | last
-            else:
-                image[place] |= record | weight & mask | last
+                    image[uint64(place)] = record | uint64(sign * top) & mask
+            image[uint64(places[stream] - 1)] = record | uint64(weight) & mask | last
             places[stream] = place
+        end = start
 
 
-@kernel("void(in1(uint64), in1(uint8), int64, int64, uint32[:, ::1])")
+@kernel("void(in1(uint64), in1(uint8), int64, int64, int64[::1], uint32[:, ::1])")
 def write_send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uint8],
-                     cores: int, chunks: int, lists: npt.NDArray[np.uint32]) -> None:
+                     cores: int, chunks: int, rows: IntArray,
+                     lists: npt.NDArray[np.uint32]) -> None:
     """Write the send lists of all cores.
 
     Parameters
@@ -193,18 +251,23 @@ def write_send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[n
         Cores.
     chunks : int
         32-bit parts of a record.
+    rows : (cores,) array of int64
+        Gets how many records each core has.
     lists : (cores, rows * chunks or more) array of uint32
         Zeros; gets destinations, and above them the plane.
     """
-    shift = np.int64(np.log2(cores))
-    for source in range(len(destinations)):
-        core = (source ^ -(source >> shift & 1)) & (cores - 1)
-        place = (source >> shift) * chunks
-        record, plane = destinations[source], np.uint64(planes[source])
+    shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
+    rows[:] = 0
+    for number in range(len(destinations)):
+        source = uint64(number)
+        core = (source ^ -(source >> shift & one)) & low
+        place = (source >> shift) * uint64(chunks)
+        rows[core] += 1
+        record, plane = destinations[source], uint64(planes[source])
         if cores < 64:
-            record |= plane << np.uint64(cores)
+            record |= plane << uint64(cores)
         else:
-            lists[core, place + 2] = plane
-        lists[core, place] = record & np.uint64(0xFFFFFFFF)
+            lists[core, place + uint64(2)] = plane
+        lists[core, place] = record & uint64(0xFFFFFFFF)
         if chunks > 1:
-            lists[core, place + 1] = record >> np.uint64(32)
+            lists[core, place + one] = record >> uint64(32)

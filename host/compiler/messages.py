@@ -6,10 +6,11 @@ linear in the number of edges. A weight that is too large for an element becomes
 """
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.host.compiler.edge_sets import empty_edge_sets
@@ -109,23 +110,25 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     fill_buckets(*strip, weights, bucket_ends, entries)
     destinations = np.zeros(sources, dtype=np.uint64)
     find_destinations(entries, bucket_ends, first, cores, destinations)
-    # Ranks are dealt alike every two rows.
-    sender = np.tile(core_of(np.arange(2 * cores), cores).astype(np.uint8),
-                     -(-sources // (2 * cores)))[:sources]
-    planes = choose_planes(sender, destinations, config).astype(np.uint8)
+    sender = _cores_of(1 << sources.bit_length(), cores)[:sources]
+    planes = choose_planes(sender, destinations, config)
 
     ordered, ends = np.empty_like(entries), np.empty(sources, dtype=np.int64)
     sizes = np.zeros((cores, config.streams), dtype=np.int64)
     sort_entries(entries, bucket_ends, first, cores, config.streams, top, planes, ordered, ends,
                  sizes.reshape(-1))
     edge_sets, starts, places = empty_edge_sets(sizes, config)
-    records = edge_sets.reshape(-1)
-    records[places[sizes.reshape(-1) > 0] - 1] = 1 << 30
     write_records(ordered, ends, planes, first, cores, config.streams, config.element_width, top,
-                  places, records)
+                  places, edge_sets.reshape(-1))
     return Messages(send_lists=make_send_lists(destinations, planes, config),
                     edge_sets=[edge_sets[start:end] for start, end in pairwise(
                         [*starts.tolist(), len(edge_sets)])],
                     messages=int(np.count_nonzero(destinations)),
                     deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
                     sources=sources, config=config)
+
+
+@lru_cache(maxsize=8)
+def _cores_of(ranks: int, cores: int) -> npt.NDArray[np.uint8]:
+    """Cores of the first ranks."""
+    return core_of(np.arange(ranks), cores).astype(np.uint8)

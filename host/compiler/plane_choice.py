@@ -16,23 +16,14 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
-from hypercast.host.compiler.plane_kernels import (
-    ROUND,
-    collect_planes,
-    deal_messages,
-    place_messages,
-)
-from hypercast.reference.array_types import IntArray
+from hypercast.host.compiler.plane_kernels import place_messages
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
 
-#: Rounds of a segment.
-_SEGMENT = 32
-
 def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArray[np.uint64],
-                  config: Config) -> IntArray:
+                  config: Config) -> npt.NDArray[np.uint8]:
     """The plane of each message. Takes time linear in the number of the busiest core's messages.
 
     Of a core's messages, some make a round. In each, a message takes the plane in which it costs
@@ -51,25 +42,16 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArra
     Returns
     -------
     numpy.ndarray
-        (M,) int64, 0 to ``config.planes - 1``.
+        (M,) uint8, 0 to ``config.planes - 1``.
     """
-    planes = np.zeros(len(source), dtype=np.int64)
+    planes = np.zeros(len(source), dtype=np.uint8)
     if config.planes == 1:
         return planes
     senders = np.ascontiguousarray(source, dtype=np.uint8)
     destinations = np.ascontiguousarray(destinations, dtype=np.uint64)
-    most = int(np.bincount(senders[destinations > 0], minlength=config.cores).max())
-    if most == 0:
-        return planes
-    aims = np.zeros((most, config.cores), dtype=np.uint64)
-    deal_messages(senders, destinations, np.zeros(config.cores, dtype=np.int64), aims)
-    rounds = -(-most // ROUND)
-    segments = -(-rounds // _SEGMENT)
     ways = _Ways.of(config.planes, config.dimensions)
-    chosen = np.zeros(aims.shape, dtype=np.uint8)
-    place_messages(aims, ways.entries, ways.paths, config.eject if config.eject > 1 else 0,
-                   -(-rounds // segments), chosen)
-    collect_planes(senders, destinations, np.zeros(config.cores, dtype=np.int64), chosen, planes)
+    place_messages(senders, destinations, ways.links, ways.paths,
+                   config.eject if config.eject > 1 else 0, planes)
     return planes
 
 
@@ -78,24 +60,28 @@ class _Ways(NamedTuple):
 
     Attributes
     ----------
-    entries : (planes, cores) numpy.ndarray of uint8
-        The dimension along which a plane's flits enter each core, relative to the source.
+    links : (planes, cores, 6) numpy.ndarray of uint16
+        The links on the way to each core, relative to the source, as ``place_messages`` takes
+        them.
     paths : (planes, cores) numpy.ndarray of uint64
         The cores that a plane's flits enter on the way to each core, relative to the source.
     """
 
-    entries: npt.NDArray[np.uint8]
+    links: npt.NDArray[np.uint16]
     paths: npt.NDArray[np.uint64]
 
     @classmethod
     @cache
     def of(cls, planes: int, dimensions: int) -> Self:
         """The constants of a network with so many planes and dimensions."""
-        aims = np.uint64(1) << np.arange(1 << dimensions, dtype=np.uint64)
-        entries = np.zeros((planes, len(aims)), dtype=np.uint8)
+        cores = 1 << dimensions
+        links = np.full((planes, cores, 6), dimensions * cores, dtype=np.uint16)
         for plane in range(planes):
+            # From the source outwards: the way to a link's sender is known.
             for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
-                entries[plane, sender ^ 1 << dimension] = dimension
-        return cls(entries, np.stack([
-            entered_cores(aims, np.full(len(aims), plane), dimensions)
-            for plane in range(planes)]))
+                core = sender ^ 1 << dimension
+                links[plane, core, 0] = dimension * cores + core
+                links[plane, core, 1:] = links[plane, sender, :-1]
+        aims = np.uint64(1) << np.arange(cores, dtype=np.uint64)
+        return cls(links, np.stack([
+            entered_cores(aims, np.full(cores, plane), dimensions) for plane in range(planes)]))

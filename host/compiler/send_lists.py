@@ -7,7 +7,6 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.message_kernels import write_send_lists
 from hypercast.host.compiler.network_loads import Integers
 from hypercast.rtl.config import Config
-from hypercast.rtl.placement import core_of
 
 __all__ = ["make_send_lists", "read_send_list"]
 
@@ -19,13 +18,12 @@ def make_send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np
                     config: Config) -> list[Words]:
     """Each core's send list: destinations and plane of each local row."""
     cores, record, chunks = config.cores, config.send_record_width // 32, config.chunks
-    full, rest = divmod(len(destinations), cores)
-    rows = np.full(cores, full)
-    rows[core_of(full * cores + np.arange(rest), cores)] += 1
-    words = (-(-rows * record // chunks)).tolist()
-    lists = np.zeros((cores, max(words), chunks), dtype="<u4")
-    write_send_lists(destinations, planes, cores, record, lists.reshape(cores, -1))
-    return [records[:count] for records, count in zip(lists, words, strict=True)]
+    most = -(-len(destinations) // cores)
+    lists = np.zeros((cores, -(-most * record // chunks), chunks), dtype="<u4")
+    rows = np.empty(cores, dtype=np.int64)
+    write_send_lists(destinations, planes, cores, record, rows, lists.reshape(cores, -1))
+    return [records[:-(-count * record // chunks)]
+            for records, count in zip(lists, rows.tolist(), strict=True)]
 
 
 def read_send_list(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:

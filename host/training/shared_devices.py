@@ -24,6 +24,7 @@ from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.device import Device
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
+from hypercast.reference.sample import Mantissas
 
 __all__ = ["SharedDevices"]
 
@@ -122,7 +123,8 @@ class SharedDevices:
         assert isinstance(sample.place, SharedRows)
         sample.place.connect(group)
         if model.network.layers[0].order == AGGREGATE_FIRST:
-            features = features._replace(values=sample.place.bring_features(features.exponent))
+            features = Mantissas(sample.place.bring_features(features.exponent),
+                                 features.exponent)
         if not self.is_chip(group.rank):
             return ReferenceDevice(model, PacedGnn(model, group))
         pieces = compile_pieces(model.with_sample(replace(sample, features=features)),

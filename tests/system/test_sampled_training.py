@@ -22,6 +22,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import Split
 from hypercast.rtl.registers import Status, register
@@ -268,8 +269,8 @@ def test_sums_of_nothing():
     samples = samples_of(network, recipe, "gcn")
     for number, factor in ((-4, 0), (-3, 1 / 64), (-2, 0)):
         features = samples[number].features
-        samples[number] = replace(samples[number], features=features._replace(
-            values=(factor * features.values).astype(np.int64)))
+        samples[number] = replace(samples[number], features=Mantissas(
+            (factor * features.values).astype(np.int64), features.exponent))
     check(network, WIDE, samples, recipe, ahead=True)
 
 

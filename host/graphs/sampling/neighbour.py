@@ -12,7 +12,11 @@ import scipy.sparse
 
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
-from hypercast.host.graphs.sampling.sampling_kernels import draw_candidates, draw_neighbours
+from hypercast.host.graphs.sampling.sampling_kernels import (
+    count_neighbours,
+    draw_candidates,
+    draw_neighbours,
+)
 from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import IntArray, SparseArray
 
@@ -99,10 +103,10 @@ class NeighbourSampler:
                bits: "_RandomBits") -> tuple[IntArray, SparseArray]:
         """The sources, and the (destinations, sources) matrix."""
         of = self._neighbourhoods
-        degrees = of.starts[destinations + 1] - of.starts[destinations]
-        candidates = bits.candidates(degrees[degrees > fan_out], fan_out)
-        starts = np.zeros(len(destinations) + 1, dtype=np.int32)
-        np.cumsum(np.minimum(degrees, fan_out) + (of.loops[destinations] != 0), out=starts[1:])
+        starts = np.empty(len(destinations) + 1, dtype=np.int32)
+        degrees = np.empty(len(destinations), dtype=np.int64)
+        many = count_neighbours(of.starts, of.loops, destinations, fan_out, starts, degrees)
+        candidates = bits.candidates(degrees[:many], fan_out)
         drawn, weights = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
         draw_neighbours(of.starts, of.columns, of.weights, of.loops, destinations, fan_out,
                         candidates, starts, drawn, weights)

@@ -7,11 +7,48 @@ order without being sorted.
 
 import numpy as np
 import numpy.typing as npt
+from numpy import uint64
 
 from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["draw_candidates", "draw_neighbours", "find_entries", "relabel"]
+__all__ = ["count_neighbours", "draw_candidates", "draw_neighbours", "find_entries", "relabel"]
+
+
+@kernel("int64(in1(int64), in1(float64), in1(int64), int64, int32[::1], int64[::1])")
+def count_neighbours(starts: IntArray, loops: FloatArray, vertices: IntArray, fan_out: int,
+                     row_starts: npt.NDArray[np.int32], degrees: IntArray) -> int:
+    """Count what is taken of each vertex.
+
+    Parameters
+    ----------
+    starts, loops
+        As of ``Neighbourhoods``.
+    vertices : (D,) array of int64
+        The vertices.
+    fan_out : int
+        Neighbours of each at most.
+    row_starts : (D + 1,) array of int32
+        Gets where each vertex's entries start: its loop's, if it has one, and its neighbours'.
+    degrees : (D,) array of int64
+        Gets the neighbours of vertices that have more than ``fan_out``.
+
+    Returns
+    -------
+    int
+        How many such vertices there are.
+    """
+    many, place = 0, np.int64(0)
+    for row in range(len(vertices)):
+        row_starts[row] = place
+        vertex = uint64(vertices[row])
+        degree = starts[vertex + uint64(1)] - starts[vertex]
+        if degree > fan_out:
+            degrees[many] = degree
+            many += 1
+        place += min(degree, fan_out) + (loops[vertex] != 0)
+    row_starts[len(vertices)] = place
+    return many
 
 
 @kernel("int64(in1(int64), int64, in1(uint32), int64, int32[:, ::1])")
@@ -86,38 +123,38 @@ def draw_neighbours(starts: IntArray, columns: npt.NDArray[np.int32], weights: F
     chosen = np.empty(fan_out, dtype=np.int32)
     many = 0
     for row in range(len(vertices)):
-        vertex = vertices[row]
-        place, start = row_starts[row], starts[vertex]
-        degree = starts[vertex + 1] - start
+        vertex = uint64(vertices[row])
+        place, start = uint64(row_starts[row]), starts[vertex]
+        degree = starts[vertex + uint64(1)] - start
         if loops[vertex] != 0:
             drawn[place] = vertex
             drawn_weights[place] = loops[vertex]
-            place += 1
+            place += uint64(1)
         if degree <= fan_out:
             for entry in range(start, start + degree):
-                drawn[place] = columns[entry]
-                drawn_weights[place] = weights[entry]
-                place += 1
+                drawn[place] = columns[uint64(entry)]
+                drawn_weights[place] = weights[uint64(entry)]
+                place += uint64(1)
             continue
         scale = degree / fan_out
         for step in range(fan_out):
             candidate = candidates[many, step]
             # Sorted: those of earlier steps are below the largest number of this one.
             at = step
-            while at and chosen[at - 1] > candidate:
+            while at and chosen[uint64(at - 1)] > candidate:
                 at -= 1
-            if at and chosen[at - 1] == candidate:
+            if at and chosen[uint64(at - 1)] == candidate:
                 chosen[step] = degree - fan_out + step
             else:
                 for other in range(step, at, -1):
-                    chosen[other] = chosen[other - 1]
-                chosen[at] = candidate
+                    chosen[uint64(other)] = chosen[uint64(other - 1)]
+                chosen[uint64(at)] = candidate
         many += 1
         for step in range(fan_out):
-            entry = start + chosen[step]
-            drawn[place] = columns[entry]
-            drawn_weights[place] = weights[entry] * scale
-            place += 1
+            taken = uint64(start + chosen[step])
+            drawn[place] = columns[taken]
+            drawn_weights[place] = weights[taken] * scale
+            place += uint64(1)
 
 
 @kernel("int64(in1(int64), int64, int32[::1], int64[::1])")
@@ -145,20 +182,22 @@ def relabel(destinations: IntArray, vertices: int, columns: npt.NDArray[np.int32
     own, new = np.zeros(words, dtype=np.uint64), np.zeros(words, dtype=np.uint64)
     own_before, new_before = np.empty(words, np.int32), np.empty(words, np.int32)
     places = np.empty(len(destinations), dtype=np.int32)
-    one = np.uint64(1)
+    one, six, low = uint64(1), uint64(6), uint64(63)
 
     def ones(word: np.uint64) -> np.int32:
-        word = word - (word >> one & np.uint64(0x5555555555555555))
-        word = (word & np.uint64(0x3333333333333333)) + (
-            word >> np.uint64(2) & np.uint64(0x3333333333333333))
-        word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        return np.int32(word * np.uint64(0x0101010101010101) >> np.uint64(56))
+        count = np.int32(0)
+        while word:  # compiled to one instruction
+            word &= word - one
+            count += np.int32(1)
+        return count
 
-    for vertex in destinations:
-        own[vertex >> 6] |= one << np.uint64(vertex & 63)
-    for vertex in columns:
-        new[vertex >> 6] |= one << np.uint64(vertex & 63)
-    count, found = np.int32(0), np.int32(len(destinations))
+    for number in range(len(destinations)):
+        vertex = uint64(destinations[number])
+        own[vertex >> six] |= one << (vertex & low)
+    for entry in range(len(columns)):
+        vertex = uint64(columns[entry])
+        new[vertex >> six] |= one << (vertex & low)
+    count, found = np.int32(0), uint64(len(destinations))
     for word in range(words):
         own_before[word], new_before[word] = count, found
         left = new[word] & ~own[word]
@@ -167,18 +206,20 @@ def relabel(destinations: IntArray, vertices: int, columns: npt.NDArray[np.int32
         while left:
             lowest = left & (~left + one)
             sources[found] = (word << 6) + ones(lowest - one)
-            found += 1
+            found += one
             left ^= lowest
-    for number, vertex in enumerate(destinations):
-        below = own[vertex >> 6] & ((one << np.uint64(vertex & 63)) - one)
-        places[own_before[vertex >> 6] + ones(below)] = number
+    for number in range(len(destinations)):
+        vertex = uint64(destinations[number])
+        below = own[vertex >> six] & ((one << (vertex & low)) - one)
+        places[uint64(own_before[vertex >> six] + ones(below))] = number
         sources[number] = vertex
-    for entry, vertex in enumerate(columns):
-        word, bit = vertex >> 6, one << np.uint64(vertex & 63)
-        if own[word] & bit:
-            columns[entry] = places[own_before[word] + ones(own[word] & (bit - one))]
+    for entry in range(len(columns)):
+        vertex = uint64(columns[entry])
+        at, bit = vertex >> six, one << (vertex & low)
+        if own[at] & bit:
+            columns[entry] = places[uint64(own_before[at] + ones(own[at] & (bit - one)))]
         else:
-            columns[entry] = new_before[word] + ones(new[word] & (bit - one))
+            columns[entry] = new_before[at] + ones(new[at] & (bit - one))
     return int(found)
 
 
@@ -210,28 +251,30 @@ def find_entries(starts: IntArray, columns: npt.NDArray[np.int32], members: IntA
     """
     words = (len(starts) + 62) // 64
     own, before = np.zeros(words, dtype=np.uint64), np.empty(words, np.int32)
-    one = np.uint64(1)
+    one, six, low = uint64(1), uint64(6), uint64(63)
 
     def ones(word: np.uint64) -> np.int32:
-        word = word - (word >> one & np.uint64(0x5555555555555555))
-        word = (word & np.uint64(0x3333333333333333)) + (
-            word >> np.uint64(2) & np.uint64(0x3333333333333333))
-        word = word + (word >> np.uint64(4)) & np.uint64(0x0F0F0F0F0F0F0F0F)
-        return np.int32(word * np.uint64(0x0101010101010101) >> np.uint64(56))
+        count = np.int32(0)
+        while word:  # compiled to one instruction
+            word &= word - one
+            count += np.int32(1)
+        return count
 
-    for number, vertex in enumerate(members):
-        if own[vertex >> 6] == 0:
-            before[vertex >> 6] = number
-        own[vertex >> 6] |= one << np.uint64(vertex & 63)
-    found = 0
+    for number in range(len(members)):
+        vertex = uint64(members[number])
+        if own[vertex >> six] == 0:
+            before[vertex >> six] = number
+        own[vertex >> six] |= one << (vertex & low)
+    found = uint64(0)
     for row in range(len(members)):
         row_starts[row] = found
-        for entry in range(starts[members[row]], starts[members[row] + 1]):
-            vertex = columns[entry]
-            bits, bit = own[vertex >> 6], one << np.uint64(vertex & 63)
+        member = uint64(members[row])
+        for entry in range(starts[member], starts[member + one]):
+            vertex = uint64(columns[uint64(entry)])
+            bits, bit = own[vertex >> six], one << (vertex & low)
             if bits & bit:
                 positions[found] = entry
-                numbers[found] = before[vertex >> 6] + ones(bits & (bit - one))
-                found += 1
+                numbers[found] = before[vertex >> six] + ones(bits & (bit - one))
+                found += one
     row_starts[len(members)] = found
-    return found
+    return int(found)

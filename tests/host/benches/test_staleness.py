@@ -29,9 +29,19 @@ def test_the_graph_is_dense_and_its_neighbours_are_of_all_classes():
                           stale_graph(vertices=50, degree=4.0).labels)
 
 
+def test_processes_train_as_this_one_does(monkeypatch):
+    monkeypatch.setattr(staleness, "SCHEMES", {"exact": SCHEMES["exact"]})
+    monkeypatch.setattr(staleness, "_SEEDS", 2)
+    graph, said = stale_graph(vertices=60, degree=8.0), []
+    found = staleness.accuracies(graph, 0.01, 2, said.append)
+    assert found == {"exact": [accuracy(graph, None, rate=0.01, epochs=2, seed=seed)
+                               for seed in (0, 1)]}
+    assert said == ["seed 0, exact", "seed 1, exact"]
+
+
 def test_figures_name_scheme_and_rate(monkeypatch):
-    monkeypatch.setattr(staleness, "accuracy", lambda graph, assignment, **more:
-                        60.0 if assignment is None else 40.0)
+    monkeypatch.setattr(staleness, "accuracies", lambda *more: {
+        name: [60.0 if name == "exact" else 40.0] for name in SCHEMES})
     monkeypatch.delenv("HYPERCAST_FACEBOOK", raising=False)
     figures = staleness.run(None, lambda text: None)
     assert len(figures) == 2 * 2 * len(SCHEMES) + 1

@@ -17,6 +17,7 @@ from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Split, decode
 from hypercast.rtl.placement import core_of, rows_of
@@ -68,7 +69,7 @@ def test_another_sample_changes_what_is_of_samples():
     """The sample's exponents change, and no others; rows and sizes of splits change, too."""
     network, (small, other) = samples_of(100, 60)
     features, edges = other.features, other.edge_exponent
-    other = replace(other, features=features._replace(exponent=features.exponent + 3),
+    other = replace(other, features=Mantissas(features.values, features.exponent + 3),
                     edge_exponent=edges + 2)
     model = InitialModel.of(network, RECIPE, small)
     job = compile_job(model, SAMPLED, capacity=Capacity.of([small]))
@@ -295,7 +296,7 @@ def test_a_job_for_several_samples():
     features is left out, and these have a place for all their rows.
     """
     network, [small] = samples_of(100)
-    sparse = small.features._replace(values=small.features.values * 0)
+    sparse = Mantissas(small.features.values * 0, small.features.exponent)
     model = InitialModel.of(network, RECIPE, replace(small, features=sparse))
     config = SAMPLED.replace(operand_words=1024, accumulator_rows=256)
     job = compile_job(model, config, capacity=Capacity.of([small]))

@@ -15,6 +15,7 @@ from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Layer, Network
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
 from tests.host.models import SMALL, small_graph, small_model
@@ -32,7 +33,7 @@ def part(orders, dropout=0.0):
     if orders[0] == "aggregate_first":
         rows = len(sample.labels) + sample.place.halo_rows(transposed=False)
         values = np.ones((rows, model.network.features), dtype=np.int64)
-        sample = replace(sample, features=sample.features._replace(values=values))
+        sample = replace(sample, features=Mantissas(values, sample.features.exponent))
     return model.with_sample(sample)
 
 

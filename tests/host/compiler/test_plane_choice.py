@@ -125,12 +125,13 @@ def chosen_slowly(source, destinations, config):
 def sent_messages(draw):
     """A configuration, sending cores and destinations: some cores send, and get, most."""
     planes = draw(st.sampled_from([2, 4]))
-    config = Config(dimensions=draw(st.integers(0, 4)), planes=planes,
+    config = Config(dimensions=draw(st.integers(0, 6)), planes=planes,
                     eject=draw(st.sampled_from([one for one in (1, 2, 4) if one <= planes])))
     generator = np.random.default_rng(draw(st.integers(0, 1000)))
     count = draw(st.integers(1, 150))
     source = generator.integers(0, draw(st.integers(1, config.cores)), count)
-    destinations = generator.integers(0, 1 << config.cores, count, dtype=np.uint64)
+    destinations = generator.integers(0, (1 << config.cores) - 1, count, dtype=np.uint64,
+                                      endpoint=True)
     if draw(st.booleans()):  # all to few cores
         destinations = np.uint64(1) << (source ^ generator.integers(
             0, min(2, config.cores), count)).astype(np.uint64)
@@ -164,6 +165,12 @@ def test_loads_beyond_all_digits_are_alike():
 @pytest.mark.parametrize("planes", [1, 4])
 def test_there_is_a_way_to_each_core(planes):
     ways = _Ways.of(planes, 3)
-    assert ways.entries.shape == ways.paths.shape == (planes, 8)
+    assert ways.links.shape[:2] == ways.paths.shape == (planes, 8)
     for core in range(8):
         assert np.all(ways.paths[:, core] >> np.uint64(core) & np.uint64(1) == (core > 0))
+        for plane in range(planes):
+            # Dimension and sender of each link, the last one first.
+            links = [(link // 8, link % 8 ^ 1 << link // 8)
+                     for link in ways.links[plane, core].tolist() if link < 24]
+            assert links[::-1] == [(dimension, sender) for sender, dimension
+                                   in routing.tree(1 << core, plane, 3)]

@@ -17,6 +17,7 @@ from hypercast.host.compiler.reduction import (
     plan_reductions,
 )
 from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
 from tests.host.models import SMALL, small_graph, small_model
@@ -60,7 +61,7 @@ def digits_of(model, config=SMALL):
 
 def with_features(model, values):
     """A model with other mantissas of the input features."""
-    features = model.sample.features._replace(values=values)
+    features = Mantissas(values, model.sample.features.exponent)
     return model.with_sample(replace(model.sample, features=features))
 
 
