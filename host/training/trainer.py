@@ -265,7 +265,7 @@ class Trainer:
 
     @property
     def edges(self) -> CompiledEdges | None:
-        """Its edges, if they were compiled to choose orders; as ``initial``."""
+        """The edges of ``initial``, if they were compiled to choose orders."""
         return self._whole().edges
 
     def _whole(self) -> Training:
