@@ -127,6 +127,9 @@ def _reason(notices: Sequence[str], status: int) -> str:
     text = " ".join(line for line in notices if line)
     if killed := _KILLED.search(text):
         rank, number, name = killed.groups()
+        if int(number) == signal.SIGALRM:
+            return (f"board {rank} waited in vain for other boards to start, for --timeout seconds "
+                    f"or a minute; see what their processes do")
         return (f"the process of board {rank} was ended by signal {number} ({name}), and so all "
                 f"were; {_RESUME}")
     if _UNREACHABLE in text:

@@ -2,6 +2,7 @@
 
 import os
 import pickle
+import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -24,6 +25,8 @@ _PAUSE = 2e-4
 _ARRIVAL = 1
 #: Tag of messages between two ranks.
 _MESSAGE = 2
+#: Seconds that processes may start one after another, at least.
+_START = 60.0
 _INSTALL = "install it: pip install 'hypercast[cluster]'"
 
 
@@ -41,7 +44,8 @@ def world(seconds: float) -> "MpiGroup | None":
     Parameters
     ----------
     seconds : float
-        How long one of them waits for another.
+        How long one of them waits for another. Until all have started, it is a minute at least;
+        then SIGALRM ends those that wait.
 
     Raises
     ------
@@ -51,17 +55,20 @@ def world(seconds: float) -> "MpiGroup | None":
     _, size = started_ranks()
     if size == 1:
         return None
+    # All of it waits for the others, within MPI: only the system can end that.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, _START))
     try:
         from mpi4py import MPI
+        if MPI.COMM_WORLD.size == size:
+            return MpiGroup(MPI, MPI.COMM_WORLD.Dup(), seconds)
     except (ImportError, RuntimeError) as error:
         raise ClusterError(f"{size} processes were started together, but there is no mpi4py "
                            f"({error}); {_INSTALL}") from error
-    if MPI.COMM_WORLD.size != size:
-        raise ClusterError(
-            f"{size} processes were started together, but mpi4py finds {MPI.COMM_WORLD.size}: it "
-            f"was built for another MPI than that of the mpirun in use; take that of the same "
-            f"environment")
-    return MpiGroup(MPI, MPI.COMM_WORLD.Dup(), seconds)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+    raise ClusterError(
+        f"{size} processes were started together, but mpi4py finds {MPI.COMM_WORLD.size}: it was "
+        f"built for another MPI than that of the mpirun in use; take that of the same environment")
 
 
 class MpiGroup(Group):

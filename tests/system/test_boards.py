@@ -102,12 +102,24 @@ def test_a_reference_and_a_chip(tmp_path):
     (1, "error: board 1 did not answer for 3 seconds; see what that process does"),
     (0, "error: board 1: board 0 did not answer for 6 seconds; see what that process does"),
 ])
-def test_a_board_that_hangs_is_found(rank, message):
-    with started(*SAMPLED, "--epochs", 100000, "--boards", 2, "--timeout", 3) as process:
-        strike(process, rank, signal.SIGSTOP, 6)
+def test_a_board_that_hangs_is_found(tmp_path, rank, message):
+    with started(*SAMPLED, "--epochs", 100000, "--boards", 2, "--timeout", 3, "--run",
+                 tmp_path) as process:
+        waited(lambda: [*tmp_path.glob("checkpoint*")], 1)  # they train
+        strike(process, rank, signal.SIGSTOP, 0)
         _, errors = process.communicate(timeout=60)
     assert process.returncode == 1
     assert errors.startswith(message) and len(errors.splitlines()) == 1
+
+
+@pytest.mark.slow
+def test_a_board_that_hangs_before_all_have_started_is_found():
+    with started(*SAMPLED, "--epochs", 100000, "--boards", 2, "--timeout", 3) as process:
+        strike(process, 1, signal.SIGSTOP, 0)
+        _, errors = process.communicate(timeout=150)
+    assert process.returncode == 1
+    assert errors == ("error: board 0 waited in vain for other boards to start, for --timeout "
+                      "seconds or a minute; see what their processes do\n")
 
 
 @pytest.mark.parametrize("after", [0.0, 6.0])

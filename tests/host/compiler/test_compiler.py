@@ -350,7 +350,8 @@ def test_features_that_stay_are_the_whole_graphs():
 def test_features_that_cannot_stay(order, origin, message):
     model, (sample,) = resident_model(20, order=order)
     if not origin:
-        model = model.with_sample(replace(sample, origin=None))
+        model = model.with_sample(replace(sample, features=Mantissas(
+            sample.features.values, sample.features.exponent)))
     with pytest.raises(ValueError, match=message):
         compile_job(model, SAMPLED, capacity=Capacity.of([sample]), resident=True)
 
