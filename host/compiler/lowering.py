@@ -22,6 +22,10 @@ from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program", "fitting"]
 
+#: Kinds of phases that are of layers, and phases that are of all of them: loss, evaluation and the
+#: end of the update.
+_OF_LAYERS, _WHOLE = 3, 3
+
 
 @dataclass
 class Program:
@@ -318,10 +322,20 @@ class Program:
         return (self._output(weight.source), right,
                 None if weight.source else self._feed())
 
+    @property
+    def _layers(self) -> range:
+        """The layers, from 1, that instructions are of."""
+        return range(1, len(self.network.layers) + 1)
+
     def _phase(self, kind: PhaseKind, layer: int = 0) -> int:
-        """Number of a phase's counter; layers share counters if there are not enough."""
-        shared = 3 * len(self.network.layers) + 3 > PHASES
-        name = PhaseName(kind, 0 if shared else layer)
+        """Number of a phase's counter; runs of layers share one if there are not enough."""
+        name = PhaseName(kind)
+        if layer:
+            own = self._layers
+            run = -(-len(own) // ((PHASES - _WHOLE) // _OF_LAYERS))
+            first = layer - (layer - own[0]) % run
+            last = min(first + run - 1, own[-1])
+            name = PhaseName(kind, first, last if last > first else 0)
         if name not in self.phases:
             self.phases.append(name)
         return self.phases.index(name)

@@ -103,6 +103,10 @@ class PieceProgram(Program):
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
     @property
+    def _layers(self) -> range:
+        return self.layers
+
+    @property
     def _has_last(self) -> bool:
         return self.layers[-1] == len(self.network.layers)
 
