@@ -180,7 +180,7 @@ class ChipPasses:
                 if crossing.masked and self.training else None
             entry = self._chip.model.network.exponent_entry(name)
             rows[name] = Rows(values, driver.exponent_entry(job, entry)[0], mask)
-        opened = self.opened if self._chip.model.network.jumping else {}
+        opened = self.opened if self._chip.model.network.shares_exponents else {}
         return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
                               if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 

@@ -288,17 +288,27 @@ class Program:
                 combine(weight.name, Tensor(Kind.JUMPING_GRADIENT, weight.source))
         if number == 1:
             return
+        initial = self.network.added_initial(number)
+        if number in self.network.initial:
+            product = Tensor(Kind.ROOT_GRADIENT, number)
+            combine(weights[-1].name, product)
+            if initial:
+                self._sum(phase, initial, number, Tensor(Kind.INITIAL_GRADIENT, number),
+                          backward=True, linear=True, roots=[product])
         finish: Finish = {"scale": self.network.dropouts[number - 1],
                           "mask_read": Tensor(Kind.MASK, number - 1)}
         if not self.network.sums_gradients(number):
             combined = layer.order == COMBINE_FIRST
             factor = Tensor(Kind.COMBINED_GRADIENT, number) if combined else gradient
-            self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
+            self.emitter.combine(phase, factor, self.network.input_weights(number).name, below,
+                                 transposed=True, **finish)
             return
         jumping = number - 1 in self.network.jumping[:-1]
         roots = [Tensor(Kind.JUMPING_GRADIENT, number - 1)] if jumping else []
         aggregated = Tensor(Kind.AGGREGATED_GRADIENT, number)
         combine(weights[0].name, aggregated)
+        if initial:
+            roots.append(initial)
         if layer.root:
             roots.append(Tensor(Kind.ROOT_GRADIENT, number))
             combine(weights[1].name, roots[-1])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from hypercast.host.compiler.load import Load
 from hypercast.host.cycle_model.workload import Aggregations, Workload
-from hypercast.reference.network import Network
+from hypercast.reference.network import ROOT_INITIAL, ROOT_WEIGHTS, Network
 from hypercast.reference.tensor import Tensor
 
 __all__ = ["layer_window"]
@@ -45,7 +45,9 @@ def layer_window(workload: Workload, layers: range) -> Workload:
 def _part(network: Network, layers: range) -> Network:
     """Some layers of a network."""
     chosen = [network.layers[number - 1] for number in layers]
-    if layers[0] > 1:  # whose input may be anything
+    if layers[0] > 1:  # whose input may be anything, as may an initial residual's
+        chosen = [replace(layer, root=ROOT_WEIGHTS, alpha=0.0) if layer.root == ROOT_INITIAL
+                  else layer for layer in chosen]
         chosen[0] = replace(chosen[0], dropout=0.0)
     ends = layers[-1] == len(network.layers)
     sources = {number - layers[0] + 1 for number in network.jumping if number in layers}

@@ -171,6 +171,11 @@ class Share:
                 f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
                 f"wait for each other in every step; boards with older weights do not, so leave "
                 f"--jumping out, or train without --staleness")
+        if self._assignment.older_weights and model.network.initial:
+            raise ClusterError(
+                "with an initial residual, the gradients of layer 1's outputs have one exponent, "
+                "for which boards wait for each other in every step; boards with older weights do "
+                "not, so take another model, or train without --staleness")
         if self._cluster:
             check_board_memory(model, self._cluster, boards=self._group.size, runs=runs,
                                in_flight=self._assignment.in_flight, division=self.division,
