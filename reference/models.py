@@ -55,10 +55,10 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions.
     alpha : float
-        Of GCNII: share of the first layer's outputs in what a convolution adds up.
+        Share of the first layer's outputs in what a convolution of GCNII adds up.
     theta : float
-        Of GCNII: the share of weights beside the identity in convolution ``l`` is
-        ``log(theta / l + 1)``; the paper's lambda.
+        Lambda of GCNII's paper: the share of weights beside the identity in convolution ``l`` is
+        ``log(theta / l + 1)``.
 
     Raises
     ------

@@ -68,7 +68,7 @@ class _Moved:
     Parameters
     ----------
     whole : Aggregations
-        Those of all layers.
+        What all layers aggregate.
     begin, end : int
         Layers before the first one, and the last one.
     count : int

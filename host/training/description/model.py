@@ -43,9 +43,9 @@ class Model:
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions side by side.
     alpha : float, optional
-        Of GCNII: share of the first layer's outputs in what a convolution adds up; ``ALPHA``.
+        Share of the first layer's outputs in what a convolution of GCNII adds up; ``ALPHA``.
     theta : float, optional
-        Of GCNII: strength of the weights beside the identity, the paper's lambda; ``THETA``.
+        Strength of GCNII's weights beside the identity, the paper's lambda; ``THETA``.
     order : str or tuple of str
         One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
         times features first, or the faster, by the cycle model. Or what the ``Network`` has for
