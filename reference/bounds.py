@@ -41,7 +41,8 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
     bounds = {"sum of a vertex's edge weights": (into + root_weight) * top + bias}
     for number, layer in enumerate(network.layers, 1):
         known = number == 1 and layer.order != AGGREGATE_FIRST
-        row = int(inputs.sum(axis=1).max()) if known else layer.features_in * top
+        terms = max(layer.features_in, *(weight.shape[0] for weight in network.weights(number)))
+        row = int(inputs.sum(axis=1).max()) if known else terms * top
         bounds[f"sum over the input features of layer {number}"] = (
             row * top + (0 if layer.order == COMBINE_FIRST else bias))
     if not trained:

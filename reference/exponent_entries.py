@@ -14,9 +14,13 @@ _SAME = {
 _JUMPING = {
     Kind.HIDDEN: Kind.HIDDEN, Kind.AGGREGATED_GRADIENT: Kind.AGGREGATED_GRADIENT,
     Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.JUMPING_GRADIENT: Kind.AGGREGATED_GRADIENT}
+#: Of all layers: the gradients of the first one's outputs that are added up.
+_INITIAL = {
+    Kind.AGGREGATED_GRADIENT: Kind.AGGREGATED_GRADIENT,
+    Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.INITIAL_GRADIENT: Kind.AGGREGATED_GRADIENT}
 
 
-def exponent_entry(tensor: Tensor, *, jumping: bool = False) -> Tensor:
+def exponent_entry(tensor: Tensor, *, jumping: bool = False, initial: bool = False) -> Tensor:
     """The exponent file's entry of a tensor.
 
     Parameters
@@ -25,9 +29,12 @@ def exponent_entry(tensor: Tensor, *, jumping: bool = False) -> Tensor:
         What has an exponent.
     jumping : bool
         Whether the last layer has the outputs of several others as its inputs.
+    initial : bool
+        Whether layers beyond the second one add the outputs of the first.
     """
-    if jumping and tensor.kind in _JUMPING:
-        return Tensor(_JUMPING[tensor.kind], during=tensor.during)
+    common = _JUMPING if jumping else _INITIAL if initial else {}
+    if tensor.kind in common:
+        return Tensor(common[tensor.kind], during=tensor.during)
     kind = _SAME.get(tensor.kind, tensor.kind)
     if kind == tensor.kind and not tensor.source:
         return tensor

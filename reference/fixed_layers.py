@@ -181,13 +181,22 @@ class FixedLayers(Generic[Number]):
                 self._drain_transposed(
                     Tensor(Kind.JUMPING_GRADIENT, source),
                     (outputs, Tensor(Kind.WEIGHTS, number, source=source)))
+        initial = self._network.added_initial(number)
+        if number in self._network.initial:
+            product = Tensor(Kind.ROOT_GRADIENT, number)
+            self._drain_transposed(product, (outputs, weights[-1].name))
+            if initial:
+                base, sums = self._aggregate(None, initial, product)
+                self._file.store(Tensor(Kind.INITIAL_GRADIENT, number), sums, base)
         if not self._network.sums_gradients(number):
             factor = outputs if layer.order == LINEAR else Tensor(Kind.COMBINED_GRADIENT, number)
-            return self._multiply_transposed((factor, weights[-1].name))
+            return self._multiply_transposed((factor, self._network.input_weights(number).name))
         parts = [Tensor(Kind.AGGREGATED_GRADIENT, number)]
         self._drain_transposed(parts[0], (outputs, weights[0].name))
         if number - 1 in jumping:
             parts.append(Tensor(Kind.JUMPING_GRADIENT, number - 1))
+        if initial:
+            parts.append(initial)
         if layer.root:
             parts.append(Tensor(Kind.ROOT_GRADIENT, number))
             self._drain_transposed(parts[-1], (outputs, weights[-1].name))

@@ -57,8 +57,9 @@ class FixedPasses:
         (hidden features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or
         dM2 and dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand
         R2 or I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated
-        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. Those
-        of an evaluation end in ``.eval``.
+        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer; with
+        an initial residual, dU4 that of H1 that comes from layers 4 and up. Those of an evaluation
+        end in ``.eval``.
     exponents : ExponentFile
         Exponents of the tensors, by ``exponent_entries``; besides, "one" for the ones that sum a
         bias gradient.

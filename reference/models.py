@@ -1,25 +1,42 @@
-"""The networks that go by a name: GCN, GraphSAGE and GIN, with what may be added to them."""
+"""The networks that go by a name: GCN, GraphSAGE, GIN and GCNII, with what may be added to them."""
 
 import itertools
+import math
 from collections.abc import Sequence
 
-from hypercast.reference.network import LINEAR, ROOT_IDENTITY, ROOT_WEIGHTS, Layer, Network
+from hypercast.reference.network import (
+    LINEAR,
+    ROOT_IDENTITY,
+    ROOT_INITIAL,
+    ROOT_WEIGHTS,
+    Layer,
+    Network,
+)
 
-__all__ = ["MODELS", "model_network"]
+__all__ = ["ALPHA", "MODELS", "MOST_THETA", "THETA", "model_network"]
 
 #: Models, and the normalisation of edge weights that each is defined with.
-MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum"}
+MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum", "gcnii": "symmetric"}
+#: Of GCNII: share of the first layer's outputs, and strength of the identity mapping, as its paper
+#: has them for Cora.
+ALPHA, THETA = 0.1, 0.5
+#: Theta is below this: beyond, the first convolution's weights would have more than all of it.
+MOST_THETA = math.e - 1
 
 
 def model_network(model: str, features: int, hidden: Sequence[int], classes: int, *,
-                  dropout: float = 0.0, residual: bool = False, jumping: bool = False) -> Network:
+                  dropout: float = 0.0, residual: bool = False, jumping: bool = False,
+                  alpha: float = ALPHA, theta: float = THETA) -> Network:
     """The network of a model.
 
     ``"gcn"``: ``A H W + b`` (Kipf and Welling, Semi-Supervised Classification with Graph
     Convolutional Networks, 2017). ``"sage"``: ``A H W + H R + b``, with the means over neighbours
     (Hamilton et al., Inductive Representation Learning on Large Graphs, 2017). ``"gin"``: the sums
     over a vertex and its neighbours go through two linear layers; the first one's product may well
-    come before the sums (Xu et al., How Powerful are Graph Neural Networks?, 2019).
+    come before the sums (Xu et al., How Powerful are Graph Neural Networks?, 2019). ``"gcnii"``: a
+    linear layer, convolutions with an initial residual and identity mapping, and a linear layer
+    (Chen et al., Simple and Deep Graph Convolutional Networks, 2020: its GCNII*, whose initial
+    residual has weights of its own, with a bias in each layer).
 
     Parameters
     ----------
@@ -28,13 +45,20 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     features, classes : int
         Features of a vertex, and columns of the logits.
     hidden : sequence of int
-        Outputs of every convolution but the last, or of all, with jumping knowledge.
+        Outputs of every convolution but the last, or of all, with jumping knowledge and of GCNII,
+        which needs as many everywhere.
     dropout : float
-        On the input of every convolution, and of the linear layer of jumping knowledge.
+        On the input of every convolution, and of the linear layer of jumping knowledge; of all
+        layers of GCNII.
     residual : bool
         Whether hidden convolutions of as many outputs as inputs add these to their sums.
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions.
+    alpha : float
+        Share of the first layer's outputs in what a convolution of GCNII adds up.
+    theta : float
+        Lambda of GCNII's paper: the share of weights beside the identity in convolution ``l`` is
+        ``log(theta / l + 1)``.
 
     Raises
     ------
@@ -43,6 +67,11 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     """
     if model not in MODELS:
         raise ValueError(f"model must be one of {', '.join(MODELS)}, not {model!r}")
+    if model == "gcnii":
+        if residual or jumping:
+            raise ValueError(f"GCNII has an initial residual; leave "
+                             f"{'residual' if residual else 'jumping'} out")
+        return _gcnii(features, hidden, classes, dropout, alpha, theta)
     if jumping and not hidden:
         raise ValueError("jumping knowledge needs at least one hidden width")
     if residual and model == "sage":
@@ -68,3 +97,23 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
         layers.append(Layer(features_in=sum(hidden), features_out=classes, order=LINEAR,
                             dropout=dropout))
     return Network(layers=tuple(layers), jumping=tuple(outputs) if jumping else ())
+
+
+def _gcnii(features: int, hidden: Sequence[int], classes: int, dropout: float, alpha: float,
+           theta: float) -> Network:
+    if not hidden or len({*hidden}) > 1:
+        raise ValueError(f"the convolutions of GCNII have as many inputs as outputs; give hidden "
+                         f"widths that are all the same, not {list(hidden)}")
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha must be above 0 and below 1, not {alpha}")
+    if not 0 < theta <= MOST_THETA:
+        raise ValueError(f"theta must be above 0 and at most {MOST_THETA:.3f}, not {theta}")
+    width = hidden[0]
+    convolutions = [
+        Layer(features_in=width, features_out=width, dropout=dropout, root=ROOT_INITIAL,
+              alpha=alpha, beta=math.log(theta / number + 1))
+        for number, _ in enumerate(hidden, 1)]
+    return Network(layers=(
+        Layer(features_in=features, features_out=width, order=LINEAR, dropout=dropout),
+        *convolutions,
+        Layer(features_in=width, features_out=classes, order=LINEAR, dropout=dropout)))

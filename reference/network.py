@@ -4,6 +4,7 @@ import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -15,8 +16,8 @@ from hypercast.reference.require import require
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
-    "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_WEIGHTS", "Dropout",
-    "Layer", "Network", "Weight", "initial_parameters",
+    "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_INITIAL", "ROOT_WEIGHTS",
+    "Dropout", "Layer", "Network", "Weight", "initial_parameters",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -29,8 +30,11 @@ LINEAR = "linear"
 ROOT_WEIGHTS = "weights"
 #: A vertex's own features are added as they are: a residual connection.
 ROOT_IDENTITY = "identity"
+#: A vertex's outputs of the first layer are added, multiplied by weights: an initial residual.
+ROOT_INITIAL = "initial"
 #: What such features are multiplied by.
-_ROOTS = {None: (), ROOT_WEIGHTS: (Kind.ROOT_WEIGHTS,), ROOT_IDENTITY: (Kind.IDENTITY,)}
+_ROOTS = {None: (), ROOT_WEIGHTS: (Kind.ROOT_WEIGHTS,), ROOT_IDENTITY: (Kind.IDENTITY,),
+          ROOT_INITIAL: (Kind.ROOT_WEIGHTS,)}
 
 
 class Weight(NamedTuple):
@@ -73,7 +77,15 @@ class Layer:
         linear layer is scaled where the bias has been added: by a power of two only.
     root : str, optional
         ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: what ``dropout(H)`` is multiplied by and added
-        besides, in a convolution that combines first.
+        besides, in a convolution that combines first. Or ``ROOT_INITIAL``: the first layer's
+        outputs, with the dropout that they have once, are multiplied by weights and added.
+    alpha : float
+        Share of the first layer's outputs in what is added up, with ``ROOT_INITIAL``.
+    beta : float
+        Share of weights beside the identity (identity mapping). What is multiplied with is
+        ``(1 - alpha) ((1 - beta) I + beta W)``, and of the first layer's outputs
+        ``alpha ((1 - beta) I + beta W)`` with other weights (Chen et al., Simple and Deep Graph
+        Convolutional Networks, 2020, there GCNII*). These matrices are the parameters.
 
     Raises
     ------
@@ -86,6 +98,8 @@ class Layer:
     order: str = COMBINE_FIRST
     dropout: float = 0.0
     root: str | None = None
+    alpha: float = 0.0
+    beta: float = 1.0
 
     def __post_init__(self) -> None:
         for name in ("features_in", "features_out"):
@@ -94,14 +108,22 @@ class Layer:
         orders = COMBINE_FIRST, AGGREGATE_FIRST, LINEAR
         require(self.order in orders,
                  f"order must be {' or '.join(orders)}, not {self.order!r}")
-        require(self.root in (None, ROOT_WEIGHTS, ROOT_IDENTITY),
-                 f"root must be {ROOT_WEIGHTS}, {ROOT_IDENTITY} or None, not {self.root!r}")
+        require(self.root in _ROOTS, f"root must be {ROOT_WEIGHTS}, {ROOT_IDENTITY}, "
+                                      f"{ROOT_INITIAL} or None, not {self.root!r}")
         require(self.order in self.orders,
                  f"a layer that adds a vertex's own features must be {COMBINE_FIRST}, not "
                  f"{self.order}")
         require(self.root != ROOT_IDENTITY or self.features_in == self.features_out,
                  f"a residual connection needs as many inputs as outputs, not {self.features_in} "
                  f"and {self.features_out}")
+        initial = self.root == ROOT_INITIAL
+        require(0 < self.alpha < 1 if initial else self.alpha == 0,
+                 f"alpha must be {'above 0 and below 1' if initial else '0'} where root is "
+                 f"{self.root}, not {self.alpha}")
+        require(0 < self.beta <= 1, f"beta must be above 0 and at most 1, not {self.beta}")
+        require(self.beta == 1 or self.features_in == self.features_out,
+                 f"identity mapping needs as many inputs as outputs, not {self.features_in} and "
+                 f"{self.features_out}")
         scale = Dropout.from_rate(self.dropout, 1)
         require(self.order != LINEAR or scale.multiplier == 0,
                  f"dropout of a linear layer must be 0, 0.5, 0.75 or another 1 - 2**-k, not "
@@ -149,8 +171,24 @@ class Network:
         require(first.order != AGGREGATE_FIRST or first.dropout == 0,
                  f"layer 1 cannot aggregate first with dropout {first.dropout} on its input; "
                  f"use {COMBINE_FIRST} or dropout 0")
+        for number, layer in enumerate(self.layers, 1):
+            if layer.root == ROOT_INITIAL:
+                self._check_initial(number)
         if self.jumping:
             self._check_jumping()
+
+    def _check_initial(self, number: int) -> None:
+        layer, (first, *others) = self.layers[number - 1], self.layers
+        require(number > 1, "layer 1 has no outputs of a first layer to add; leave its initial "
+                            "residual out")
+        require(not self.jumping, f"layer {number} adds the outputs of layer 1, which jumping "
+                                  f"knowledge takes, too; leave one of them out")
+        require(layer.beta == 1 or first.features_out == layer.features_out,
+                 f"identity mapping in layer {number} needs as many outputs of layer 1, not "
+                 f"{first.features_out} and {layer.features_out}")
+        require(layer.dropout == others[0].dropout,
+                 f"layers 2 and {number} take the outputs of layer 1 and must have the same "
+                 f"dropout, not {others[0].dropout} and {layer.dropout}")
 
     def _check_jumping(self) -> None:
         last, found = self.layers[-1], self.jumping
@@ -193,9 +231,47 @@ class Network:
             return tuple(Weight(Tensor(Kind.WEIGHTS, number, source=source), source, (
                 self.layers[source - 1].features_out, layer.features_out))
                 for source in self.jumping)
-        return tuple(Weight(Tensor(kind, number), number - 1,
-                            (layer.features_in, layer.features_out))
-                     for kind in (Kind.WEIGHTS, *_ROOTS[layer.root]))
+        found = [Weight(Tensor(kind, number), number - 1, (layer.features_in, layer.features_out))
+                 for kind in (Kind.WEIGHTS, *_ROOTS[layer.root])]
+        if layer.root == ROOT_INITIAL:
+            found[1] = found[1]._replace(
+                source=1, shape=(self.layers[0].features_out, layer.features_out))
+        return tuple(found)
+
+    def input_weights(self, number: int) -> Weight:
+        """The ``Weight`` that a layer (from 2) multiplies the outputs of the one before with."""
+        return next(weight for weight in self.weights(number)
+                    if weight.source == number - 1 and not weight.root)
+
+    def share(self, name: Tensor) -> float:
+        """What the weights W of a layer are multiplied by in a parameter; see ``Layer``."""
+        layer = self.layers[name.layer - 1]
+        if name.kind == Kind.WEIGHTS:
+            return (1 - layer.alpha) * layer.beta
+        return (layer.alpha or 1.0) * layer.beta if name.kind == Kind.ROOT_WEIGHTS else 1.0
+
+    @cached_property
+    def initial(self) -> tuple[int, ...]:
+        """Layers that add outputs of the first layer and are not the next to it."""
+        return tuple(number for number, layer in enumerate(self.layers, 1)
+                     if layer.root == ROOT_INITIAL and number > 2)
+
+    def initial_gradient(self, number: int) -> Tensor:
+        """Gradient of the first layer's outputs, of one of ``initial`` and those after it."""
+        last = number == self.initial[-1]
+        return Tensor(Kind.ROOT_GRADIENT if last else Kind.INITIAL_GRADIENT, number)
+
+    def added_initial(self, number: int) -> Tensor | None:
+        """The ``initial_gradient`` that a layer's own is added to: one of ``initial``, or layer 2.
+        """
+        after = next((one for one in self.initial if one > number), None)
+        adds = number == 2 or number in self.initial
+        return self.initial_gradient(after) if adds and after else None
+
+    @property
+    def shares_exponents(self) -> bool:
+        """Whether tensors of several layers have one exponent."""
+        return bool(self.jumping or self.initial)
 
     def sums_gradients(self, number: int) -> bool:
         """Whether the gradient of a layer's inputs is a sum over neighbours, or of other rows.
@@ -203,8 +279,9 @@ class Network:
         If not, it is a product with transposed weights.
         """
         layer = self.layers[number - 1]
-        return (layer.order == AGGREGATE_FIRST or layer.root is not None
-                or number - 1 in self.jumping[:-1])
+        return (layer.order == AGGREGATE_FIRST
+                or (layer.root is not None and number not in self.initial)
+                or number - 1 in self.jumping[:-1] or (number == 2 and bool(self.initial)))
 
     def summed_columns(self, number: int) -> tuple[list[int], list[int]]:
         """Columns of each matrix that a layer (from 1) sums over neighbours, forward and backward.
@@ -221,7 +298,7 @@ class Network:
 
     def exponent_entry(self, tensor: Tensor) -> Tensor:
         """The exponent file's entry of a tensor, see ``exponent_entries``."""
-        return exponent_entry(tensor, jumping=bool(self.jumping))
+        return exponent_entry(tensor, jumping=bool(self.jumping), initial=bool(self.initial))
 
     @property
     def inputs(self) -> list[Weight]:
@@ -253,6 +330,9 @@ class Network:
 def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
     """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
 
+    Where a layer has shares of them, of the identity, or of the first layer's outputs, parameters
+    are what is multiplied with (``Layer``).
+
     (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
     2010.)
     """
@@ -261,8 +341,12 @@ def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
     for number, layer in enumerate(network.layers, 1):
         limit = math.sqrt(6 / (layer.features_in + layer.features_out))
         for weight in network.weights(number):
-            identity = weight.name.kind == Kind.IDENTITY
-            parameters[weight.name] = np.eye(*weight.shape) if identity else \
-                generator.uniform(-limit, limit, weight.shape)
+            if weight.name.kind == Kind.IDENTITY:
+                parameters[weight.name] = np.eye(*weight.shape)
+                continue
+            values = generator.uniform(-limit, limit, weight.shape)
+            if layer.beta < 1:
+                values += (1 / layer.beta - 1) * np.eye(*weight.shape)
+            parameters[weight.name] = network.share(weight.name) * values
         parameters[Tensor(Kind.BIAS, number)] = np.zeros(layer.features_out)
     return parameters

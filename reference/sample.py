@@ -256,9 +256,11 @@ def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray |
             raise ValueError(f"adjacency of layer {number} must have shape "
                              f"{(min(targets, sources), sources)}, not {matrix.shape}")
         sources = targets
-    if network.jumping and len(labels) < matrices[0].shape[1]:
-        raise ValueError("jumping knowledge takes outputs of several layers side by side: all "
-                         "layers must have the same vertices; sample subgraphs instead")
+    if network.shares_exponents and len(labels) < matrices[0].shape[1]:
+        what = "jumping knowledge takes outputs of several layers side by side" \
+            if network.jumping else "an initial residual adds the first layer's outputs in others"
+        raise ValueError(f"{what}: all layers must have the same vertices; sample subgraphs "
+                         f"instead")
     if not np.any(splits == Split.TRAIN):
         raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
 

@@ -18,7 +18,7 @@ from hypercast.rtl.config import Config
 __all__ = ["RandomTraining", "draw_config", "draw_training"]
 
 #: What may be added to a model.
-_ADDITIONS: tuple[dict[str, bool], ...] = (
+_ADDITIONS: tuple[dict[str, Any], ...] = (
     {}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
 #: Lanes, and the most dimensions with them: a chip of more takes long to compile.
 _LARGEST = {2: 4, 4: 4, 8: 2, 16: 1}
@@ -114,11 +114,13 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
     model, additions = choose(*MODELS), dict(choose(*_ADDITIONS))
     if model == "sage":
         additions.pop("residual", None)
+    if model == "gcnii":
+        additions = {"alpha": choose(0.1, 0.5), "theta": choose(0.5, 1.5)}
     while True:
         count = size(vertices)
         widths = [size(features), *(size(64) for _ in range(choose(0, 1, 1, 2, 3))),
                   size(classes, 2)]
-        if additions:  # two hidden layers of the same width at least
+        if additions:  # two hidden layers of the same width at least; those of GCNII all have it
             widths[1:-1] = [widths[-2] if len(widths) > 2 else size(16)] * choose(2, 3)
         panels = [-(-width // config.lanes) for width in widths]
         rows = -(-count // config.cores)

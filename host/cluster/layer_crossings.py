@@ -37,6 +37,9 @@ def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list
     only. Backward, a layer's board needs the gradient dZ of its sums. With jumping knowledge, the
     last board makes a part dC of the gradient of H, which the board of the next layer adds up.
 
+    With an initial residual, all boards of such layers need the outputs H1, for products only.
+    Backward, each adds to the gradient of H1 and passes it on, to the board of layer 2 at last.
+
     Parameters
     ----------
     network : Network
@@ -58,6 +61,13 @@ def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list
             found.append(Crossing(Tensor(Kind.GRADIENT, layer), after, here))
             if layer in network.jumping[:-1]:
                 found.append(Crossing(Tensor(Kind.JUMPING_GRADIENT, layer), last, after))
+    initial = network.initial
+    if forward and initial:
+        found += [Crossing(Tensor(Kind.HIDDEN, 1), board[0], target)
+                  for target in sorted({board[number - 1] for number in initial} - {board[1]})]
+    elif initial:
+        found += [Crossing(network.initial_gradient(number), board[number - 1], board[before - 1])
+                  for before, number in pairwise((2, *initial))]
     return [crossing for crossing in found if crossing.source != crossing.target]
 
 

@@ -1,6 +1,7 @@
 """A chip that has a run of layers, forward and backward, of one micro-batch after another."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import BACKWARD as BACKWARD_KINDS
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["ChipPasses", "StageChip"]
 
@@ -46,6 +48,9 @@ class StageChip(SteppedChip):
     def __init__(self, transport: Transport, pieces: Pieces, model: InitialModel, *,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self.pieces = pieces
+        #: Entries of the exponent file that are of other layers' tensors; the chip has none.
+        self._elsewhere: dict[Tensor, tuple[int, int | None]] = {}
+        self._keep_elsewhere(model.state)
         #: Whose tensors are in the memory.
         self.present: ChipPasses | None = None
         super().__init__(transport, pieces.job, model, progress=progress)
@@ -75,6 +80,28 @@ class StageChip(SteppedChip):
             capacity=self.job.plan.capacity_for(sample))
         self._load(self.pieces.job)
         self.load_state(state)
+
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Exponent and peak of every entry of the exponent file, of other layers' as they were set.
+        """
+        return self._elsewhere | super().entries()
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go on with other exponents and peaks."""
+        own = self.job.tensors
+        self._elsewhere |= {name: entry for name, entry in entries.items() if name not in own}
+        super().set_entries({name: entry for name, entry in entries.items() if name in own})
+
+    def state(self) -> TrainingState:
+        return replace(super().state(), exponents=self.entries())
+
+    def load_state(self, state: TrainingState) -> None:
+        self._keep_elsewhere(state)
+        super().load_state(state)
+
+    def _keep_elsewhere(self, state: TrainingState) -> None:
+        self._elsewhere = {name: entry for name, entry in state.exponents.items()
+                           if name not in self.pieces.job.tensors}
 
     def run(self, piece: str) -> tuple[Metrics, int]:
         """Run a piece; returns its metrics, and saturations."""
@@ -137,7 +164,7 @@ class ChipPasses:
     def _forward(self) -> tuple[Metrics, int]:
         chip = self._chip
         chip.load(self.sample)
-        entries = dict(chip.begun if self.training else chip.driver.exponent_file(chip.job))
+        entries = dict(chip.begun if self.training else chip.entries())
         entries |= {EDGES: (self.sample.edge_exponent, None),
                     FEATURES: (self.sample.features.exponent, None)}
         self._take(self._taken, entries)
@@ -165,7 +192,7 @@ class ChipPasses:
                 write_mask(driver, job, Tensor(Kind.MASK, name.layer),
                            np.unpackbits(rows.mask, count=rows.mantissas.size).reshape(
                                rows.mantissas.shape).astype(bool))
-        driver.set_entries(job, entries)
+        self._chip.set_entries(entries)
 
     def message(self, crossings: Iterable[Crossing]) -> Message:
         """What another stage takes of the pass that has been."""
@@ -180,7 +207,7 @@ class ChipPasses:
                 if crossing.masked and self.training else None
             entry = self._chip.model.network.exponent_entry(name)
             rows[name] = Rows(values, driver.exponent_entry(job, entry)[0], mask)
-        opened = self.opened if self._chip.model.network.jumping else {}
+        opened = self.opened if self._chip.model.network.shares_exponents else {}
         return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
                               if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 
@@ -197,6 +224,6 @@ class ChipPasses:
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak of every entry that they opened, or others did."""
         chip = self._chip
-        entries = chip.driver.exponent_file(chip.job)
+        entries = chip.entries()
         return {name: entries[name]
                 for name in chip.stored(training=self.training) | self._shared}

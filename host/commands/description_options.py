@@ -18,7 +18,7 @@ from hypercast.host.training.description.recipe import recipe_values
 from hypercast.host.training.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
 from hypercast.host.training.description.stopping import MONITORS
 from hypercast.host.training.run_folder import RunFolder
-from hypercast.reference.models import MODELS
+from hypercast.reference.models import ALPHA, MODELS, THETA
 from hypercast.reference.recipe import (
     DEFAULT_LEARNING_RATES,
     NORMALISATIONS,
@@ -67,7 +67,7 @@ _OPTIONS = (
     _option("graph", "split_seed", type=WholeRange(0),
             help="Seed of the split that --split draws.  [default: 0]"),
     _option("model", "name", "--model", type=click.Choice(list(MODELS)),
-            help="GCN, GraphSAGE with means, or GIN."),
+            help="GCN, GraphSAGE with means, GIN, or GCNII."),
     _option("model", "layers", type=WholeRange(1),
             help="Graph convolutions.  [default: what --hidden asks for]"),
     _option("model", "hidden", type=COUNTS,
@@ -81,6 +81,12 @@ _OPTIONS = (
             help="Hidden convolutions of as many outputs as inputs add these to their sums."),
     _option("model", "jumping", is_flag=True,
             help="A linear layer takes the outputs of all convolutions side by side."),
+    _option("model", "alpha", type=NumberRange(0, 1, min_open=True, max_open=True),
+            help=f"Share of the first layer's outputs in what each convolution adds up (--model "
+                 f"gcnii).  [default: {ALPHA}]"),
+    _option("model", "theta", type=NumberRange(0, min_open=True),
+            help=f"How much convolutions differ from the identity, the paper's lambda (--model "
+                 f"gcnii).  [default: {THETA}]"),
     _option("model", "weights", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
             help="Initial weights, as hypercast export writes them."),
     _option("recipe", "epochs", type=WholeRange(1)),

@@ -8,7 +8,6 @@ import click
 from hypercast.host.commands.number_types import COUNTS, WholeRange
 from hypercast.host.commands.options import Command
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
-from hypercast.reference.models import model_network
 from hypercast.reference.network import Network
 
 if TYPE_CHECKING:
@@ -66,11 +65,7 @@ def counted(description: "Description", vertices: Sequence[int], edges: Sequence
     """
     if edges is None or features is None or classes is None:
         raise click.UsageError("--vertices needs --edges, --features and --classes")
-    model = description.model
-    hidden = model.hidden * (model.layers - 1 + model.jumping if model.layers
-                             else len(model.hidden)) if len(model.hidden) == 1 else model.hidden
-    network = model_network(model.name, features, hidden, classes, residual=model.residual,
-                            jumping=model.jumping)
+    network = description.model.network_of(features, classes)
     layers = len(network.layers)
     counts = tuple(vertices) * (layers + 1) if len(vertices) == 1 else tuple(vertices)
     entries = tuple(edges) * layers if len(edges) == 1 else tuple(edges)

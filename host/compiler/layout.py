@@ -193,6 +193,11 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
                network.layers[layers[0] - 2].features_out)
         _place_gradients(network, memory, config, layers[0] - 1,
                          _jumping_product(network, layers[0] - 1))
+    if layers[0] > 2 and any(number in layers for number in network.initial):
+        _place(memory, Tensor(Kind.HIDDEN, 1), 0, network.layers[0].features_out)
+    for added in map(network.added_initial, layers):
+        if added and added.layer not in layers:
+            memory.matrix(added, 1, network.layers[0].features_out)
     for number in layers:
         _place_outputs(network, memory, number)
         products = _products(network, number)[1]
@@ -256,6 +261,9 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
         backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
         if layer.root:
             backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
+    if number in network.initial:
+        backward += [(name, network.layers[0].features_out) for name in dict.fromkeys(
+            (Tensor(Kind.ROOT_GRADIENT, number), network.initial_gradient(number)))]
     return forward, backward
 
 
@@ -329,7 +337,8 @@ def _left_operands(network: Network, memory: MemoryMap, inputs: Parts,
                       for weight in network.weights(number) if weight.source]
         if number > 1:
             direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
-            names.append(Tensor(Kind.COMBINED_GRADIENT if direct else Kind.GRADIENT, number))
+            names += [Tensor(Kind.COMBINED_GRADIENT, number)] * direct
+            names += [Tensor(Kind.GRADIENT, number)] * (not direct or number in network.initial)
     for name in dict.fromkeys(name for name in names if name in memory.regions):
         region = memory[name]
         yield Parts.dense(name, region.panels, region.stride)

@@ -22,6 +22,10 @@ from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program", "fitting"]
 
+#: Kinds of phases that are of layers, and phases that are of all of them: loss, evaluation and the
+#: end of the update.
+_OF_LAYERS, _WHOLE = 3, 3
+
 
 @dataclass
 class Program:
@@ -284,17 +288,27 @@ class Program:
                 combine(weight.name, Tensor(Kind.JUMPING_GRADIENT, weight.source))
         if number == 1:
             return
+        initial = self.network.added_initial(number)
+        if number in self.network.initial:
+            product = Tensor(Kind.ROOT_GRADIENT, number)
+            combine(weights[-1].name, product)
+            if initial:
+                self._sum(phase, initial, number, Tensor(Kind.INITIAL_GRADIENT, number),
+                          backward=True, linear=True, roots=[product])
         finish: Finish = {"scale": self.network.dropouts[number - 1],
                           "mask_read": Tensor(Kind.MASK, number - 1)}
         if not self.network.sums_gradients(number):
             combined = layer.order == COMBINE_FIRST
             factor = Tensor(Kind.COMBINED_GRADIENT, number) if combined else gradient
-            self.emitter.combine(phase, factor, weights[-1].name, below, transposed=True, **finish)
+            self.emitter.combine(phase, factor, self.network.input_weights(number).name, below,
+                                 transposed=True, **finish)
             return
         jumping = number - 1 in self.network.jumping[:-1]
         roots = [Tensor(Kind.JUMPING_GRADIENT, number - 1)] if jumping else []
         aggregated = Tensor(Kind.AGGREGATED_GRADIENT, number)
         combine(weights[0].name, aggregated)
+        if initial:
+            roots.append(initial)
         if layer.root:
             roots.append(Tensor(Kind.ROOT_GRADIENT, number))
             combine(weights[1].name, roots[-1])
@@ -318,10 +332,20 @@ class Program:
         return (self._output(weight.source), right,
                 None if weight.source else self._feed())
 
+    @property
+    def _layers(self) -> range:
+        """The layers, from 1, that instructions are of."""
+        return range(1, len(self.network.layers) + 1)
+
     def _phase(self, kind: PhaseKind, layer: int = 0) -> int:
-        """Number of a phase's counter; layers share counters if there are not enough."""
-        shared = 3 * len(self.network.layers) + 3 > PHASES
-        name = PhaseName(kind, 0 if shared else layer)
+        """Number of a phase's counter; runs of layers share one if there are not enough."""
+        name = PhaseName(kind)
+        if layer:
+            own = self._layers
+            run = -(-len(own) // ((PHASES - _WHOLE) // _OF_LAYERS))
+            first = layer - (layer - own[0]) % run
+            last = min(first + run - 1, own[-1])
+            name = PhaseName(kind, first, last if last > first else 0)
         if name not in self.phases:
             self.phases.append(name)
         return self.phases.index(name)

@@ -19,6 +19,13 @@ LABELS = "labels"
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
 
+#: What to do where a field cannot be raised.
+_SMALLER = "use more lanes or cores, or a smaller network"
+_OTHERWISE = {"tensors": "use fewer layers, or more boards that have some layers each",
+              "program_rows": "use more lanes, fewer layers, or more boards that have some layers "
+                              "each"}
+
+
 class CapacityError(ValueError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
@@ -58,7 +65,7 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
     if needed <= getattr(config, field):
         return
     remedy = raising(config, field, needed) or (
-        "no configuration has as many: use more lanes or cores, or a smaller network")
+        f"no configuration has as many: {_OTHERWISE.get(field, _SMALLER)}")
     raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
                         f"{remedy}{otherwise and f'; or {otherwise}'}")
 

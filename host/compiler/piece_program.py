@@ -86,7 +86,8 @@ class PieceProgram(Program):
         after = range(self.layers[-1] + 1, len(self.network.layers) + 1)
         self._go_on(Tensor(Kind.AGGREGATED_GRADIENT, 1),
                     opened=any(map(self.network.sums_gradients, after))
-                    or (bool(after) and len(self.network.jumping) > 1))
+                    or (bool(after) and len(self.network.jumping) > 1)
+                    or any(number in after for number in self.network.initial))
         for number in reversed(self.layers):
             self._backward(number)
             if self.shared:  # what accumulates is taken before the next cut
@@ -103,6 +104,10 @@ class PieceProgram(Program):
         self.gradient_emitter.halt(phase=self._phase(PhaseKind.UPDATE))
 
     @property
+    def _layers(self) -> range:
+        return self.layers
+
+    @property
     def _has_last(self) -> bool:
         return self.layers[-1] == len(self.network.layers)
 
@@ -113,9 +118,11 @@ class PieceProgram(Program):
             self._forward_layer(number, during)
 
     def _go_on(self, name: Tensor, *, opened: bool) -> None:
-        """With jumping knowledge, what is stored may have an entry that layers elsewhere opened."""
-        if opened and self.network.jumping:
-            self.emitter.go_on([self.network.exponent_entry(name)])
+        """What is stored may have an entry that layers elsewhere opened, if they have it in common.
+        """
+        entry = self.network.exponent_entry(name)
+        if opened and not entry.layer:
+            self.emitter.go_on([entry])
 
     # What differs where devices share the rows of matrices.
 

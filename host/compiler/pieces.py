@@ -23,7 +23,7 @@ from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.tensor import FEATURES, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
 
@@ -82,7 +82,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     config : Config
         Configuration of the chip.
     layers : range
-        Layers (from 1) of the share; all of them if empty. There is room for no other parameters.
+        Layers (from 1) of the share; all of them if empty. There is room for no other parameters,
+        nor for exponents of other layers' tensors.
     capacity : Capacity, optional
         What other samples take, if the program is to train on others, too.
 
@@ -116,6 +117,10 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     fill_state(model, layout.weights, images, config)
 
     exponents = initial_exponents(model)
+    if len(layers) < len(network.layers):
+        used = {EDGES, FEATURES, ONE, *map(network.exponent_entry, (*layout.weights, *(
+            name for name in memory.regions if isinstance(name, Tensor))))}
+        exponents = {name: value for name, value in exponents.items() if name in used}
     tensors = numbered(exponents, config)
 
     def empty(turns: bool) -> PieceProgram:

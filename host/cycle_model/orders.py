@@ -2,10 +2,14 @@
 
 import itertools
 from collections.abc import Sequence
+from typing import TypeAlias
 
 from hypercast.host.compiler.issue_order import TRIALS
+from hypercast.host.compiler.load import Load
+from hypercast.host.cycle_model.layer_window import layer_window
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.reference.network import LINEAR, Network
 
 __all__ = ["choose_orders"]
 
@@ -14,14 +18,22 @@ __all__ = ["choose_orders"]
 _NEAR = 1.05
 #: Networks of more layers are predicted with fewer trials: programs are longer, and pairs more.
 _CAREFUL_LAYERS = 2
+#: Layers that are predicted together: what an order costs depends on the neighbouring ones.
+_WINDOW = 4
+
+#: What decides a prediction of some layers, but for their number.
+_Alike: TypeAlias = tuple[
+    Network, bool, int, tuple[int, ...], tuple[tuple[Load, ...], ...]]
 
 
 def choose_orders(workload: Workload) -> Workload:
     """The workload with the orders of the fewest cycles.
 
     What an order costs depends on the neighbouring layers: pairs of them are tried, first to last,
-    beginning with convolutions that all combine first. What a first layer with dropout on its input
-    aggregates would be another matrix in every step, so that layer combines first.
+    beginning with convolutions that all combine first. A pair is predicted with the layers next to
+    it, as if there were no others, so that the work is linear in the layers; and pairs that are
+    alike, with neighbours that are, are predicted once. What a first layer with dropout on its
+    input aggregates would be another matrix in every step, so that layer combines first.
 
     Parameters
     ----------
@@ -36,19 +48,40 @@ def choose_orders(workload: Workload) -> Workload:
     choices = [layer.orders for layer in workload.network.layers]
     if workload.network.layers[0].dropout:
         choices[0] = choices[0][:1]
-    orders = tuple(choice[0] for choice in choices)
-    for first in range(max(1, len(choices) - 1)):
-        pairs = itertools.product(*choices[first:first + 2])
-        orders = _best(workload, [(*orders[:first], *pair, *orders[first + 2:]) for pair in pairs])
-    return workload.ordered(orders)
+    count = len(choices)
+    trials = max(1, _CAREFUL_LAYERS * TRIALS // count)
+    workload = workload.ordered(choice[0] for choice in choices)
+    chosen: dict[_Alike, tuple[str, ...]] = {}
+    for first in range(max(1, count - 1)):
+        begin = max(0, min(first - 1, count - _WINDOW))
+        window = layer_window(workload, range(begin + 1, min(count, begin + _WINDOW) + 1))
+        place = first - begin
+        alike = _alike(window, begin, place)
+        if alike not in chosen:
+            orders = window.orders
+            chosen[alike] = _best(window, [
+                (*orders[:place], *pair, *orders[place + 2:])
+                for pair in itertools.product(*choices[first:first + 2])], trials)
+        orders = workload.orders
+        workload = workload.ordered((*orders[:first], *chosen[alike][place:place + 2],
+                                     *orders[first + 2:]))
+    return workload
 
 
-def _best(workload: Workload, candidates: Sequence[tuple[str, ...]]) -> tuple[str, ...]:
+def _alike(window: Workload, begin: int, place: int) -> _Alike:
+    """What decides the orders of a pair, the first layer of which has ``place`` (from 0)."""
+    loads = tuple(tuple(window.loads(number, backward)) for number, layer in
+                  enumerate(window.network.layers, 1) if layer.order != LINEAR
+                  for backward in (False, True))
+    return window.network, begin == 0, place, window.vertices, loads
+
+
+def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
+          trials: int) -> tuple[str, ...]:
     """The orders of the fewest cycles; only those that are nearly so are predicted carefully."""
     cycles = {orders: predict(workload.ordered(orders), trials=1).cycles for orders in candidates}
     limit = _NEAR * min(cycles.values())
     near = [orders for orders in candidates if cycles[orders] <= limit]
-    if len(near) == 1:
-        return near[0]
-    trials = max(1, _CAREFUL_LAYERS * TRIALS // len(near[0]))
+    if len(near) == 1 or trials == 1:
+        return min(near, key=lambda orders: cycles[orders])
     return min(near, key=lambda orders: predict(workload.ordered(orders), trials=trials).cycles)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
@@ -16,7 +16,18 @@ from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
-__all__ = ["Workload"]
+__all__ = ["Aggregations", "Workload"]
+
+
+class Aggregations(Protocol):
+    """What a step aggregates, see ``CompiledEdges`` and ``Expected``."""
+
+    @property
+    def vertices(self) -> tuple[int, ...]: ...
+
+    def loads(self, layer: int, backward: bool) -> list[Load]: ...
+
+    def root_loads(self, layer: int, backward: bool) -> list[Load]: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,7 +40,7 @@ class Workload:
         Configuration of the chip.
     network : Network
         What is trained.
-    aggregations : CompiledEdges or Expected
+    aggregations : Aggregations
         Vertices of the input and of every layer's output, and what aggregations load in any order.
     sampled : bool
         Whether each step has a batch of its own, whose input features have to be read from memory.
@@ -48,7 +59,7 @@ class Workload:
 
     config: Config
     network: Network
-    aggregations: CompiledEdges | Expected
+    aggregations: Aggregations
     sampled: bool = False
     pipelined: bool = False
     resident: bool = False

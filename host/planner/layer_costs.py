@@ -11,7 +11,7 @@ from hypercast.host.cycle_model.prediction import predict_layer
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner.operators import Cost, Footprint
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import Layer, Network
+from hypercast.reference.network import ROOT_INITIAL, ROOT_WEIGHTS, Layer, Network
 from hypercast.reference.tensor import FEATURES, Kind
 from hypercast.rtl.config import Config
 
@@ -81,6 +81,13 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, rang
         layers[-1] = replace(layers[-1], features_in=layers[-2].features_out)
     place = number - begin
     layers = [one if index == place else _combining(one) for index, one in enumerate(layers)]
+    first = _combining(network.layers[0])
+    if number in network.initial and first.features_out == layers[0].features_in and (
+            layers[0].dropout == layers[1].dropout):
+        # What is added to the gradient of the first layer's outputs goes on to the next one.
+        return (first, *layers), place + 2, range(begin - 2, end + 1)
+    layers = [replace(one, root=ROOT_WEIGHTS, alpha=0.0) if one.root == ROOT_INITIAL else one
+              for one in layers]
     return tuple(layers), place + 1, range(begin - 1, end + 1)
 
 

@@ -62,7 +62,8 @@ def _edges(network: Network) -> tuple[tuple[int, int], ...]:
     """Numbers (from 0) of each layer of a network, and of each that reads it."""
     last = len(network.layers) - 1
     return tuple(sorted([*((number, number + 1) for number in range(last)),
-                         *((number - 1, last) for number in network.jumping[:-1])]))
+                         *((number - 1, last) for number in network.jumping[:-1]),
+                         *((0, number - 1) for number in network.initial)]))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -137,7 +138,7 @@ class Problem:
         chain = all(layer.network is self.layers[0].network for layer in self.layers)
         lanes = max(board.config.lanes for board in self.boards)
         return tuple(
-            max(1, layer.columns // lanes) if chain and not layer.network.jumping
+            max(1, layer.columns // lanes) if chain and not layer.network.shares_exponents
             and not layer.network.layers[layer.number - 1].root
             and number < len(self.layers) else 1
             for number, layer in enumerate(self.layers, 1))

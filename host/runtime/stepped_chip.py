@@ -48,9 +48,10 @@ class SteppedChip(ChipDevice):
 
     def begin_step(self) -> None:
         """Begin a step: exponents of momenta and of what is foreseen are raised."""
-        self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
-        self.driver.set_exponents(self.job, self._rules.raised)
-        self._begun = self.driver.exponent_file(self.job)
+        self._rules.begin_step(self._step, self.entries())
+        self.set_entries({name: (exponent, None)
+                          for name, exponent in self._rules.raised.items()})
+        self._begun = self.entries()
         self._of_step, self._phases_of_step = {}, {}
 
     def step_sums(self) -> StepSums:
@@ -73,7 +74,7 @@ class SteppedChip(ChipDevice):
             If a sum does not fit an accumulator; nothing is changed then.
         """
         sums.check(self.job.config.accumulator_width)
-        self.driver.set_entries(self.job, sums.entries)
+        self.set_entries(sums.entries)
         write_sums(self.driver, self.job, sums.gradients)
         self._patch()
         self._piece("update")

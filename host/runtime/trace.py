@@ -89,10 +89,11 @@ def _names(process: int, name: str, threads: Mapping[int, str]) -> Iterator[Even
 
 def _slice(process: int, thread: int, start: int, end: int, instruction: IssuedInstruction,
            name: str | None = None, **arguments: str) -> Event:
-    kind, layer = instruction.phase.kind, instruction.phase.layer
+    phase = instruction.phase
+    layers = phase.layers if phase.last else phase.layer
     return {"ph": "X", "pid": int(process), "tid": int(thread), "ts": _time(start),
-            "dur": _time(end - start), "name": name or instruction.name, "cat": kind,
-            "args": {"phase": kind, **({"layer": layer} if layer else {}),
+            "dur": _time(end - start), "name": name or instruction.name, "cat": phase.kind,
+            "args": {"phase": phase.kind, **({"layer": layers} if layers else {}),
                      "program row": instruction.row, "issued in cycle": instruction.cycle,
                      **arguments}}
 

@@ -56,6 +56,11 @@ def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster |
             f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
             f"wait for each other in every step; boards with older weights do not, so leave "
             f"--jumping out, or train without --staleness")
+    if assignment.older_weights and model.network.initial:
+        raise ClusterError(
+            "with an initial residual, the gradients of layer 1's outputs have one exponent, for "
+            "which boards wait for each other in every step; boards with older weights do not, so "
+            "take another model, or train without --staleness")
     if cluster:
         check_board_memory(model, cluster, boards=boards, runs=runs,
                            in_flight=assignment.in_flight, division=division,

@@ -15,7 +15,7 @@ import scipy.sparse
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.array_types import SparseArray
-from hypercast.reference.network import Network
+from hypercast.reference.network import ROOT_INITIAL, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
@@ -106,6 +106,12 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     kept = dataclasses.asdict(recipe)
     del kept["epochs"]
     drawn = dataclasses.asdict(sampling) if sampling else {}
+    layers = dataclasses.asdict(network)
+    for layer in layers["layers"]:
+        if layer["root"] != ROOT_INITIAL:
+            del layer["alpha"]
+        if layer["beta"] == 1:
+            del layer["beta"]
     # What is not there is as checkpoints have it that are older than it.
     if recipe.micro_batches == 1:
         del kept["micro_batches"]
@@ -115,7 +121,7 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],
                   "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
-        "network": dataclasses.asdict(network), "recipe": kept,
+        "network": layers, "recipe": kept,
         "sampling": drawn,
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {},
         **({"staleness": staleness} if staleness else {})})

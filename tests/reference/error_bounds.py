@@ -123,7 +123,7 @@ class ErrorBounds:
         exponent = self.exponent(f"T{number}")
         product = self.edges @ product.rounded(exponent, self.times[number - 1])
         for root in others:
-            product = product + (inputs @ self.parameters[root.name]).rounded(
+            product = product + (self.fed[root.source] @ self.parameters[root.name]).rounded(
                 exponent, self.times[number - 1])
         return product, self.exponent("A") + exponent
 
@@ -140,13 +140,18 @@ class ErrorBounds:
             if not weight.source:
                 continue
             transposed = self.parameters[weight.name].T
-            alone = layer.order != AGGREGATE_FIRST and not layer.root and (
-                weight.source not in self.network.jumping[:-1])
+            initial = number in self.network.initial
+            alone = layer.order != AGGREGATE_FIRST and (not layer.root or initial) and (
+                weight.source not in self.network.jumping[:-1]) and not (
+                    weight.source == 1 and self.network.initial)
             if alone:
                 back[weight.source].append(combined @ transposed)
                 continue
-            product = (outputs @ transposed).rounded(
-                self.exponent(f"dM{number}" if number - 1 == weight.source else
-                              f"dC{weight.source}"))
+            name = f"dS{number}" if initial else f"dM{number}" \
+                if number - 1 == weight.source else f"dC{weight.source}"
+            product = (outputs @ transposed).rounded(self.exponent(name))
+            if initial and number < self.network.initial[-1]:  # it is added to that of later layers
+                before = back[weight.source].pop()
+                product = (product + before).rounded(self.exponent(name))
             spread = layer.order != LINEAR and not weight.root
             back[weight.source].append(self.edges.T @ product if spread else product)

@@ -6,7 +6,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.reference.arithmetic import keep_mask, sigmoid_gradient, softmax_gradient
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, ROOT_INITIAL
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Split
 
@@ -67,7 +67,8 @@ class ExactStep:
                 self.exponent(source) + self.exponent(first.name) + dropout)
         sums = edges @ self.scaled(f"T{number}", inputs @ weights, number)
         for root in others:
-            sums = sums + self.scaled(f"S{number}", inputs @ self.value(root.name), number)
+            sums = sums + self.scaled(
+                f"S{number}", fed[root.source] @ self.value(root.name), number)
         return sums, self.exponent("A") + self.exponent(f"T{number}")
 
     def run(self):
@@ -115,11 +116,22 @@ class ExactStep:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         outputs, transposed = self.value(f"dZ{number}"), self.value(weights[-1].name).T
         jumps = number - 1 in self.network.jumping[:-1]
-        if not jumps and not layer.root and layer.order != AGGREGATE_FIRST:
+        roots = [layer.root for layer in self.network.layers]
+        initial = [one for one in range(3, len(roots) + 1) if roots[one - 1] == ROOT_INITIAL]
+        if number in initial:
+            found = self.store(f"dS{number}", outputs @ transposed)
+            if number < initial[-1]:
+                found = self.store(f"dU{number}", found + self.carried)
+            self.carried = found
+            return self.value(f"dT{number}") @ self.value(weights[0].name).T
+        last = number == 2 and bool(initial)
+        if not jumps and not last and not layer.root and layer.order != AGGREGATE_FIRST:
             return (outputs if layer.order == LINEAR else self.value(f"dT{number}")) @ transposed
         back = self.store(f"dM{number}", outputs @ self.value(weights[0].name).T)
         if layer.order != LINEAR:
             back = self.value("A").T @ back
         if layer.root:
             back = back + self.store(f"dS{number}", outputs @ transposed)
+        if last:
+            back = back + self.carried
         return back + self.value(f"dC{number - 1}") if jumps else back

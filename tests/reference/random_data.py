@@ -68,6 +68,7 @@ OTHERS = {
         Layer(features_in=6, features_out=3, order=LINEAR, dropout=0.75))),
     "residual": model_network("gcn", 12, (8, 8), 3, dropout=0.4, residual=True),
     "jumping": model_network("gcn", 12, (8, 5), 3, dropout=0.5, jumping=True),
+    "gcnii": model_network("gcnii", 12, (8, 8, 8), 3, dropout=0.5, alpha=0.2, theta=0.8),
     "everything": everything(0.5),
     "everything, no dropout": everything(0.0),
 }

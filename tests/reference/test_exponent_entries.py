@@ -6,6 +6,13 @@ from hypercast.reference.exponent_entries import exponent_entry
 from hypercast.reference.tensor import Tensor
 
 
+@pytest.mark.parametrize(("name", "entry"), [
+    ("H2", "H2"), ("H1", "H1"), ("dM2", "dM"), ("dS5", "dM"), ("dU4", "dM"), ("R4", "W4"),
+    ("S3.eval", "T3.eval"), ("dZ3", "dZ3"), ("dT3", "dT3")])
+def test_gradients_of_the_first_layer_have_an_entry_in_common(name, entry):
+    assert exponent_entry(Tensor.named(name), initial=True) == entry
+
+
 @pytest.mark.parametrize(("name", "alone", "jumping"), [
     ("X", "X", "X"), ("A", "A", "A"), ("b2", "b2", "b2"), ("Z3", "Z3", "Z3"), ("M2", "M2", "M2"),
     ("T2", "T2", "T2"), ("dT2", "dT2", "dT2"), ("dZ2", "dZ2", "dZ2"), ("one", "one", "one"),

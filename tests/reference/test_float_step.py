@@ -65,8 +65,9 @@ def test_what_is_combined_and_aggregated(net):
         elif layer.order == LINEAR:
             expected = {}
         else:
-            expected = {kind: inputs @ gnn.parameters[weight.name] for kind, weight in zip(
-                (Kind.COMBINED, Kind.ROOT), (neighbours, *root), strict=False)}
+            expected = {
+                kind: layers[weight.source][0] @ gnn.parameters[weight.name] for kind, weight in
+                zip((Kind.COMBINED, Kind.ROOT), (neighbours, *root), strict=False)}
         for kind, value in expected.items():
             np.testing.assert_allclose(found[Tensor(kind, number)], value, atol=1e-12)
 

@@ -47,7 +47,9 @@ def test_nothing_saturates_in_the_second_step(net, width):
     gnn.train_step()
     peaks = {name: gnn.exponents.peak(name) for name in gnn.tensors if name.kind in FORWARD}
     gnn.train_step()
-    assert max(gnn.exponents.peak(name) - peak for name, peak in peaks.items()) >= 1
+    # Identity mapping changes too little.
+    assert net.initial or max(
+        gnn.exponents.peak(name) - peak for name, peak in peaks.items()) >= 1
     assert not sum(count for name, count in gnn.saturations.items() if name.kind in FORWARD)
 
 

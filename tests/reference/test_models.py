@@ -82,6 +82,50 @@ def test_jumping():
     np.testing.assert_allclose(logits, np.hstack([first, second]) @ weights + p["b3"])
 
 
+@pytest.mark.parametrize("count", [1, 4])
+def test_gcnii(count):
+    """As the paper has it, from the weights within the parameters."""
+    alpha, theta = 0.2, 0.7
+    model, logits = trained("gcnii", (6,) * count, alpha=alpha, theta=theta)
+    p, edges = model.parameters, model.adjacency
+    first = rows = relu(model.features @ p["W1"] + p["b1"])
+    for layer in range(1, count + 1):
+        beta = np.log(theta / layer + 1)
+        names = f"W{layer + 1}", f"R{layer + 1}"
+        weights, initial = (
+            (p[name] / share - (1 - beta) * np.eye(6)) / beta
+            for name, share in zip(names, (1 - alpha, alpha), strict=True))
+        assert max(abs(weights).max(), abs(initial).max()) <= np.sqrt(6 / 12)
+        rows = relu((1 - alpha) * (edges @ rows) @ ((1 - beta) * np.eye(6) + beta * weights)
+                    + alpha * first @ ((1 - beta) * np.eye(6) + beta * initial)
+                    + p[f"b{layer + 1}"])
+    np.testing.assert_allclose(logits, rows @ p[f"W{count + 2}"] + p[f"b{count + 2}"])
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_weights_of_gcnii_have_the_learning_rate(optimiser):
+    """A step changes the weights within the parameters as if they were the parameters."""
+    generator = np.random.default_rng(2)
+    graph = Graph.from_edges(EDGES, generator.normal(size=(5, 4)), [0, 1, 2, 0, 1],
+                             train=range(5), directed=True)
+    network = model_network("gcnii", 4, (6, 6), 3, alpha=0.2, theta=0.7)
+    recipe = Recipe(optimiser=optimiser, learning_rates=(0.01,), weight_decays=(0.0,),
+                    epsilon=1e-20)
+    model = FloatGnn(network, recipe, graph.normalised("symmetric"), graph.features, graph.labels,
+                     graph.splits)
+    before = dict(model.parameters)
+    gradients = model.gradients(model.forward(training=True))
+    model.train_step()
+    for layer, alpha_share in ((2, 0.8), (3, 0.8)):
+        beta = np.log(0.7 / (layer - 1) + 1)
+        for name, share in ((f"W{layer}", alpha_share * beta),
+                            (f"R{layer}", (1 - alpha_share) * beta)):
+            change = (model.parameters[name] - before[name]) / share
+            gradient = gradients[name] * share  # of the weights within
+            expected = gradient if optimiser == "sgd" else np.sign(gradient)
+            np.testing.assert_allclose(change, -0.01 * expected, rtol=1e-6, atol=1e-12)
+
+
 def shapes(network):
     return [(layer.features_in, layer.features_out) for layer in network.layers]
 
@@ -122,7 +166,16 @@ def test_residual_connections_are_where_widths_are_equal():
 
 
 @pytest.mark.parametrize(("model", "hidden", "additions", "message"), [
-    ("gat", (4,), {}, "model must be one of gcn, sage, gin, not 'gat'"),
+    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, not 'gat'"),
+    ("gcnii", (4, 5), {}, r"widths that are all the same, not \[4, 5\]"),
+    ("gcnii", (), {}, r"widths that are all the same, not \[\]"),
+    ("gcnii", (4,), {"alpha": 0.0}, "alpha must be above 0 and below 1, not 0.0"),
+    ("gcnii", (4,), {"alpha": 1.0}, "alpha must be above 0 and below 1, not 1.0"),
+    ("gcnii", (4,), {"alpha": float("nan")}, "alpha must be above 0 and below 1, not nan"),
+    ("gcnii", (4,), {"theta": 0.0}, "theta must be above 0 and at most 1.718, not 0.0"),
+    ("gcnii", (4,), {"theta": 1.72}, "theta must be above 0 and at most 1.718, not 1.72"),
+    ("gcnii", (4, 4), {"residual": True}, "has an initial residual; leave residual out"),
+    ("gcnii", (4, 4), {"jumping": True}, "has an initial residual; leave jumping out"),
     ("sage", (4, 4), {"residual": True}, "weights of their own; leave residual out"),
     ("gcn", (4, 5), {"residual": True}, r"widths \[9, 4, 5, 3\]; give neighbouring hidden"),
     ("gcn", (), {"jumping": True}, "jumping knowledge needs at least one hidden width"),

@@ -49,7 +49,7 @@ def test_first_layer_cannot_aggregate_dropped_features():
     ({"order": "both"}, "not 'both'"),
     ({"dropout": 1.0}, r"not 1\.0"),
     ({"order": LINEAR, "dropout": 0.3}, r"linear layer must be 0, 0\.5, 0\.75 or .* not 0\.3"),
-    ({"root": "all"}, "root must be weights, identity or None, not 'all'"),
+    ({"root": "all"}, "root must be weights, identity, initial or None, not 'all'"),
     ({"root": ROOT_WEIGHTS, "order": AGGREGATE_FIRST}, "must be combine_first, not aggregate_f"),
     ({"root": ROOT_WEIGHTS, "order": LINEAR}, "must be combine_first, not linear"),
     ({"root": ROOT_IDENTITY, "features_in": 3}, "as many inputs as outputs, not 3 and 2"),

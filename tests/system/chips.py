@@ -44,6 +44,7 @@ VARIANTS = {
     "jumping sage": ("sage", {"jumping": True}),
     "jumping gin": ("gin", {"jumping": True}),
     "jumping residual": ("gcn", {"jumping": True, "residual": True}),
+    "gcnii": ("gcnii", {"alpha": 0.3, "theta": 1.5}),
 }
 
 

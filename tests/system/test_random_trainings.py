@@ -50,7 +50,8 @@ def graph_trainings(draw):
 def model_trainings(draw):
     """Any small model on any small graph."""
     variant = draw(st.sampled_from(list(VARIANTS.values())))
-    hidden = (draw(WIDTHS),) * draw(st.integers(2, 3)) if "residual" in variant[1] else \
+    alike = {"residual", "alpha"} & {*variant[1]}
+    hidden = (draw(WIDTHS),) * draw(st.integers(2, 3)) if alike else \
         tuple(draw(st.lists(WIDTHS, min_size=1, max_size=3)))
     return ModelTraining(
         graph=draw(graphs()), config=draw(CONFIGS), variant=variant, hidden=hidden,

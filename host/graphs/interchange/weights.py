@@ -3,6 +3,9 @@
 A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or
 ``nn.lins.0`` and ``nn.lins.1`` (GIN); what ends jumping knowledge is ``lin``. Matrices have a row
 per output there, a row per input here. The identity of a residual connection is not among them.
+GCNII, which is no such model there, has ``lins.0``, convolutions with ``lin_l`` for what is summed
+over neighbours and ``lin_r`` for the first layer's outputs, and ``lins.1``. These are the matrices
+that are multiplied with, shares and identity included.
 """
 
 import itertools
@@ -21,7 +24,7 @@ from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.masters import master_weights
-from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
+from hypercast.reference.network import LINEAR, ROOT_INITIAL, ROOT_WEIGHTS, Network
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
@@ -42,15 +45,20 @@ def _names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
     for number, layer in enumerate(network.layers, 1):
         weights = [weight.name for weight in network.weights(number)
                    if weight.name.kind != Kind.IDENTITY]
-        if number > linears:
+        if layer.order == LINEAR and not convolution:
+            places = "lins.0", "lins.0.bias"
+        elif number == linears and network.layers[number - 2].root == ROOT_INITIAL:
+            places = "lins.1", "lins.1.bias"
+        elif number > linears:
             places = "lin", "lin.bias"
         elif layer.order == LINEAR:
             places = f"{convolution}.nn.lins.1", f"{convolution}.nn.lins.1.bias"
         else:
             convolution = f"convs.{next(convolutions)}"
-            if number < linears and network.layers[number].order == LINEAR:
+            perceptron = number < linears and layer.root != ROOT_INITIAL
+            if perceptron and network.layers[number].order == LINEAR:
                 places = f"{convolution}.nn.lins.0", f"{convolution}.nn.lins.0.bias"
-            elif layer.root == ROOT_WEIGHTS:
+            elif layer.root in (ROOT_WEIGHTS, ROOT_INITIAL):
                 places = f"{convolution}.lin_l", f"{convolution}.lin_l.bias"
                 yield f"{convolution}.lin_r.weight", [weights.pop()]
             else:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, checked
-from hypercast.reference.models import MODELS, model_network
+from hypercast.reference.models import MODELS, MOST_THETA, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 
 __all__ = ["AUTO", "ORDERS", "Model"]
@@ -17,6 +17,8 @@ __all__ = ["AUTO", "ORDERS", "Model"]
 #: The order of products of the fewest predicted cycles.
 AUTO = "auto"
 ORDERS = (AUTO, COMBINE_FIRST, AGGREGATE_FIRST)
+#: The model that has an initial residual and identity mapping.
+_GCNII = "gcnii"
 #: More than these is a slip, and no machine's memory.
 _MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
 
@@ -28,9 +30,9 @@ class Model:
     Parameters
     ----------
     name : str
-        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means) or ``gin``.
+        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin`` or ``gcnii``.
     layers : int, optional
-        Graph convolutions; as many as ``hidden`` asks for if not given.
+        Graph convolutions; as many as ``hidden`` asks for if not given. All of GCNII's are hidden.
     hidden : int or tuple of int
         Features of each hidden layer; one number holds for all.
     dropout : float or tuple of float
@@ -40,6 +42,10 @@ class Model:
         Whether hidden convolutions of as many outputs as inputs add these to their sums.
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions side by side.
+    alpha : float, optional
+        Share of the first layer's outputs in what a convolution of GCNII adds up; ``ALPHA``.
+    theta : float, optional
+        Strength of GCNII's weights beside the identity, the paper's lambda; ``THETA``.
     order : str or tuple of str
         One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
         times features first, or the faster, by the cycle model. Or what the ``Network`` has for
@@ -59,6 +65,8 @@ class Model:
     dropout: tuple[float, ...] = (0.5,)
     residual: bool = False
     jumping: bool = False
+    alpha: float | None = None
+    theta: float | None = None
     order: tuple[str, ...] = (AUTO,)
     weights: str | None = None
 
@@ -71,6 +79,7 @@ class Model:
             if value not in known:
                 raise DescriptionError(f"[model] {key} must be one of {', '.join(known)}, not "
                                        f"{value!r}", "model", key)
+        self._check_initial()
         if not self.order:
             raise DescriptionError(f"[model] order is empty; give one of {', '.join(ORDERS)}",
                                    "model", "order")
@@ -94,6 +103,28 @@ class Model:
                 f"{self._hidden_layers} hidden ones; give as many, or one for all", "model",
                 "hidden")
 
+    def _check_initial(self) -> None:
+        """Refuse what GCNII does not take, and what the others do not."""
+        gcnii = self.name == _GCNII
+        for key, value in (("alpha", self.alpha), ("theta", self.theta)):
+            if value is not None and not gcnii:
+                raise DescriptionError(f"[model] {key} is of {_GCNII}, not of {self.name}; leave "
+                                       f"it out, or take another model", "model", key)
+        if self.alpha is not None and not 0 < self.alpha < 1:
+            raise DescriptionError(f"[model] alpha must be above 0 and below 1, not {self.alpha}",
+                                   "model", "alpha")
+        if self.theta is not None and not 0 < self.theta <= MOST_THETA:
+            raise DescriptionError(f"[model] theta must be above 0 and at most {MOST_THETA:.3f}, "
+                                   f"not {self.theta}", "model", "theta")
+        for key in ("residual", "jumping") if gcnii else ():
+            if getattr(self, key):
+                raise DescriptionError(f"[model] {_GCNII} has an initial residual; leave {key} out",
+                                       "model", key)
+        if gcnii and len({*self.hidden}) != 1:
+            raise DescriptionError(
+                f"[model] hidden must be one number for {_GCNII}, whose layers have as many inputs "
+                f"as outputs, not {list(self.hidden)}", "model", "hidden")
+
     @property
     def _orders(self) -> tuple[str, ...]:
         """What ``order`` may have: of each layer, what a layer may have."""
@@ -107,7 +138,8 @@ class Model:
     @property
     def _hidden_layers(self) -> int:
         """Convolutions that do not give the logits."""
-        return len(self.hidden) if self.layers is None else self.layers - 1 + self.jumping
+        every = self.jumping or self.name == _GCNII
+        return len(self.hidden) if self.layers is None else self.layers - 1 + every
 
     def located(self, folder: str | PathLike[str]) -> Self:
         """This model with a full path to the weights; a relative path is in ``folder``."""
@@ -117,9 +149,7 @@ class Model:
 
     def network(self, graph: Graph) -> Network:
         """The ``Network`` for a graph."""
-        hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
-        network = model_network(self.name, graph.features.shape[1], hidden, graph.classes,
-                                residual=self.residual, jumping=self.jumping)
+        network = self.network_of(graph.features.shape[1], graph.classes)
         network = replace(network, layers=tuple(self._with_dropout(network)))
         if self.chosen:
             return network
@@ -128,6 +158,14 @@ class Model:
         [order] = self.order
         return network.ordered(order if order in layer.orders else layer.orders[0]
                                for layer in network.layers)
+
+    def network_of(self, features: int, classes: int) -> Network:
+        """The ``Network`` for features and classes, without dropout, orders as they come."""
+        hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
+        given = {key: value for key, value in (("alpha", self.alpha), ("theta", self.theta))
+                 if value is not None}
+        return model_network(self.name, features, hidden, classes, residual=self.residual,
+                             jumping=self.jumping, **given)
 
     def _ordered(self, network: Network) -> Network:
         """The network with the order that is given for each layer."""
@@ -144,10 +182,13 @@ class Model:
         return network.ordered(self.order)
 
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
-        """The layers, those with dropout being convolutions and what jumping knowledge ends in."""
+        """The layers, those with dropout being convolutions and what jumping knowledge ends in.
+
+        All of GCNII are.
+        """
         layers = network.layers
-        dropped = [layer.order != LINEAR or (self.jumping and layer is layers[-1])
-                   for layer in layers]
+        dropped = [layer.order != LINEAR or self.name == _GCNII
+                   or (self.jumping and layer is layers[-1]) for layer in layers]
         if len(self.dropout) > max(sum(dropped), 1):
             raise DescriptionError(
                 f"[model] dropout has {len(self.dropout)} numbers, but {sum(dropped)} layers of "

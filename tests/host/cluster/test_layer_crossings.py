@@ -1,22 +1,26 @@
 """Which tensors cross between boards with runs of layers: what each needs comes to it once."""
 
 import itertools
+from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.layer_crossings import Routes, crossings
-from hypercast.reference.network import LINEAR, Layer, Network
+from hypercast.reference.network import LINEAR, ROOT_INITIAL, Layer, Network
 
 
 @st.composite
 def shares(draw):
-    """A network, with jumping knowledge or without, and the runs of boards."""
+    """A network with jumping knowledge, initial residuals or neither, and the runs of boards."""
     count = draw(st.integers(1, 7))
-    jumping = sorted(draw(st.sets(st.integers(1, count)))) if draw(st.booleans()) else []
-    if jumping:
-        jumping = sorted({*jumping, count})
-    hidden = (Layer(features_in=3, features_out=3),) * count
+    added = draw(st.sampled_from(["jumping", "initial", "neither"]))
+    chosen = draw(st.sets(st.integers(1, count)))
+    jumping = sorted({*chosen, count}) if chosen and added == "jumping" else []
+    plain = Layer(features_in=3, features_out=3)
+    hidden = [replace(plain, root=ROOT_INITIAL, alpha=0.1)
+              if added == "initial" and number in chosen and number > 1 else plain
+              for number in range(1, count + 1)]
     network = Network(jumping=tuple(jumping), layers=(*hidden, Layer(
         features_in=3 * len(jumping) or 3, features_out=2, order=LINEAR)))
     cuts = sorted(draw(st.sets(st.integers(2, count + 1))))
@@ -42,6 +46,10 @@ def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
             made[False][rank].add(f"dZ{layer - 1}")
             if layer - 1 in network.jumping[:-1]:
                 needed[False][rank].add(f"dC{layer - 1}")
+            if layer in network.initial:
+                made[False][rank].add(network.initial_gradient(layer))
+            if added := network.added_initial(layer):
+                needed[False][rank].add(added)
     for forward in (True, False):
         found = crossings(network, runs, forward=forward)
         pairs = [(name, target) for name, _, target, _ in found]
@@ -76,6 +84,17 @@ def test_a_chain_passes_on_to_its_neighbours():
         ("H2", 0, 1, True), ("H3", 1, 2, True)]
     assert crossings(Network(layers=layers), runs, forward=False) == [
         ("dZ2", 1, 0, False), ("dZ3", 2, 1, False)]
+
+
+def test_an_initial_residual_goes_to_all_boards_and_its_gradient_from_each_to_the_one_before():
+    initial = Layer(features_in=3, features_out=3, root=ROOT_INITIAL, alpha=0.1)
+    network = Network(layers=(Layer(features_in=3, features_out=3), *[initial] * 4))
+    runs = [range(1, 2), range(2, 3), range(3, 5), range(5, 6)]
+    assert Routes.of(network, runs, 0, forward=True) == (
+        [], {1: [("H1", 0, 1, True)], 2: [("H1", 0, 2, False)], 3: [("H1", 0, 3, False)]})
+    assert [Routes.of(network, runs, rank, forward=False).sent for rank in (3, 2, 1)] == [
+        {2: [("dZ4", 3, 2, False), ("dS5", 3, 2, False)]},
+        {1: [("dZ2", 2, 1, False), ("dU3", 2, 1, False)]}, {0: [("dZ1", 1, 0, False)]}]
 
 
 def test_jumping_knowledge_skips_boards():

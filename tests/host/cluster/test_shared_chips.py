@@ -55,6 +55,8 @@ def test_a_graph(devices, graph, model, optimiser):
     ("rtl,rtl,reference", LABELS, Model(hidden=(5, 5, 4), residual=True, jumping=True,
                                         dropout=(0.5,)), {"optimiser": "adam"}),
     ("rtl,reference,rtl,rtl", CLASSES, Model("sage", hidden=(5, 4, 5), jumping=True), WALKS),
+    ("rtl,rtl,reference,rtl", CLASSES, Model("gcnii", layers=6, hidden=4, order="combine_first"),
+     {"optimiser": "adam"}),
 ])
 def test_layers(devices, graph, model, options):
     compare(devices, graph, model, assignment=LAYERS, **options)

@@ -1,6 +1,7 @@
 """Passes of runs of layers one after another are those of the whole network, entry by entry."""
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import scipy.sparse
@@ -12,7 +13,7 @@ from hypercast.host.cluster.layers_in_pipeline import no_metrics
 from hypercast.host.cluster.stage import LayerPasses, Message
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.reference.network import LINEAR, Layer, Network
+from hypercast.reference.network import LINEAR, ROOT_INITIAL, Layer, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Tensor
 
@@ -34,8 +35,18 @@ def passed(stages, network, runs, *, forward):
 
 @st.composite
 def trainings(draw):
-    """A network with jumping knowledge of some layers, how it is cut, and entries that are off."""
+    """A network with jumping knowledge of some layers, or initial residuals, how it is cut, and
+    entries that are off.
+    """
     count = draw(st.integers(2, 5))
+    if draw(st.booleans()):
+        chosen = draw(st.sets(st.integers(2, count)))
+        plain = Layer(features_in=4, features_out=4)
+        network = Network(layers=tuple(
+            replace(plain, root=ROOT_INITIAL, alpha=0.3) if number in chosen else
+            replace(plain, features_out=3 if number > count else 4)
+            for number in range(1, count + 2)))
+        return network, *draw(cuts_and_entries(count))
     roots = draw(st.lists(st.sampled_from([None, "identity", "weights", "linear"]), min_size=count,
                           max_size=count))
     jumping = sorted({*draw(st.sets(st.integers(1, count))), count})
@@ -44,11 +55,16 @@ def trainings(draw):
               for root in roots]
     network = Network(jumping=tuple(jumping), layers=(
         *hidden, Layer(features_in=4 * len(jumping), features_out=3, order=LINEAR)))
+    return network, *draw(cuts_and_entries(count))
+
+
+@st.composite
+def cuts_and_entries(draw, count):
     cuts = sorted(draw(st.sets(st.integers(2, count + 1), min_size=1)))
     shared = [Tensor(Kind.HIDDEN), Tensor(Kind.AGGREGATED_GRADIENT)]
     entries = {name: draw(st.sampled_from([0, 6, *range(-20, -10)])) for name in shared}
-    return network, [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 2])], \
-        entries, draw(st.integers(0, 99))
+    return [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 2])], entries, \
+        draw(st.integers(0, 99))
 
 
 def model_of(network, seed):

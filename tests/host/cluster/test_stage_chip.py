@@ -23,7 +23,7 @@ from tests.host.models import named_model, small_model
 
 TINY = PRESETS["tiny"].replace(program_rows=512)
 #: Layers that begin a run, besides the first one.
-CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6)]
+CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6), (2, 3, 5), (4, 6)]
 
 
 def models():
@@ -34,6 +34,8 @@ def models():
     yield named_model("sage", hidden=(4, 5, 4), config=TINY, jumping=True)
     yield named_model("gcn", hidden=(4, 4, 4, 5), config=TINY, jumping=True, residual=True)
     yield named_model("gin", hidden=(4, 5, 4), config=TINY, jumping=True, dropout=0.0)
+    for dropout in (0.5, 0.0):
+        yield named_model("gcnii", hidden=(4,) * 4, config=TINY, dropout=dropout, alpha=0.3)
 
 
 def same(one, other):
@@ -128,7 +130,7 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
                 after[oracle.network.exponent_entry(name)] = own.exponents[
                     oracle.network.exponent_entry(name)]
         for chip in chips:  # as the boards tell each other
-            chip.driver.set_entries(chip.job, after)
+            chip.set_entries(after)
             assert chip.state().exponents == state.exponents
         references = [LayerPasses(oracle, sample, run, None) for run in runs]
         stages = [chip.passes(sample, training=False) for chip in chips]

@@ -6,6 +6,7 @@ import pytest
 
 from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.phase_name import PhaseKind
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
@@ -521,12 +522,20 @@ def test_only_training_counts_steps():
         "load": (Opcode.HALT, 0), "train": (Opcode.HALT, 1), "evaluate": (Opcode.HALT, 0)}
 
 
-@pytest.mark.parametrize(("layers", "counters"), [(1, 6), (4, 15), (5, 5), (7, 5)])
+@pytest.mark.parametrize(("layers", "counters"), [
+    (1, 6), (4, 15), (5, 12), (7, 15), (9, 12), (10, 15)])
 def test_phases_fit_the_counters(layers, counters):
-    model = small_model(hidden=(2,) * (layers - 1))
-    program = instructions(model) + instructions(model, entry="evaluate")
+    """Runs of neighbouring layers share them, so that each layer is in one phase of each kind."""
+    config = CONFIG.replace(program_rows=1024, weight_rows=512, channel_words=4096, tensors=128)
+    job = compile_job(small_model(hidden=(2,) * (layers - 1)), config)
+    program = [decode(word) for name in ("train", "evaluate") for word in job.instructions(name)]
     assert {entry["phase"] for entry in program} == set(range(counters))
-    assert len(compile_job(model, CONFIG).phases) == counters <= PHASES
+    assert len(job.phases) == counters <= PHASES
+    for kind in (PhaseKind.FORWARD, PhaseKind.BACKWARD, PhaseKind.UPDATE):
+        runs = [(name.layer, name.last or name.layer) for name in job.phases
+                if name.kind == kind and name.layer]
+        assert sorted(layer for first, last in runs for layer in range(first, last + 1)) == [
+            *range(1, layers + 1)]
 
 
 def test_rates_follow_the_schedule():

@@ -70,3 +70,5 @@ def test_what_no_configuration_has():
     require_capacity(CONFIG, "weight_rows", CONFIG.weight_rows, "why")
     with pytest.raises(CapacityError, match="no configuration has as many"):
         require_capacity(CONFIG, "weight_rows", 65537, "why")
+    with pytest.raises(CapacityError, match="use fewer layers, or more boards that have some "):
+        require_capacity(CONFIG, "tensors", 257, "why")

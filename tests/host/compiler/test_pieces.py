@@ -9,6 +9,7 @@ import pytest
 
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, PIECES, UPDATE
 from hypercast.host.compiler.pieces import compile_pieces
@@ -18,7 +19,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
-from tests.host.models import SMALL, small_graph, small_model
+from tests.host.models import SMALL, named_model, small_graph, small_model
 
 CONFIG = SMALL.replace(program_rows=1024)
 COMBINE, AGGREGATE = ("combine_first",) * 3, ("aggregate_first",) * 3
@@ -144,3 +145,18 @@ def test_dropout_of_shared_rows_is_not_hashed():
 def test_what_does_not_fit():
     with pytest.raises(CapacityError, match="channel_words is 64, but"):
         compile_pieces(small_model(config=CONFIG), CONFIG.replace(channel_words=64))
+
+
+@pytest.mark.parametrize("model", ["gcnii", "gcn"])
+def test_a_run_of_a_deep_network_needs_its_own_entries_only(model):
+    """All layers have more tensors than the exponent file holds."""
+    model = named_model(model, hidden=(4,) * 10, config=SMALL)
+    layers = len(model.network.layers)
+    config = SMALL.replace(tensors=64, program_rows=4096, channel_words=4096, weight_rows=512)
+    with pytest.raises(CapacityError, match="tensors is 64"):
+        compile_job(model, config)
+    for first in range(1, layers + 1, 4):
+        run = range(first, min(first + 4, layers + 1))
+        job = compile_pieces(model, config, layers=run).job
+        assert job.exponents.keys() == job.tensors.keys()
+        assert {name.layer for name in job.tensors} <= {0, 1, *range(run[0] - 1, run[-1] + 1)}

@@ -2,9 +2,11 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.cycle_model import orders
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -27,8 +29,8 @@ def batch(dropout=0.0):
 def test_no_order_is_faster():
     chosen = choose_orders(batch())
     assert chosen.orders[0] == AGGREGATE_FIRST
-    orders = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)
-    assert predict(chosen).cycles == min(predict(batch().ordered(one)).cycles for one in orders)
+    every = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)
+    assert predict(chosen).cycles == min(predict(batch().ordered(one)).cycles for one in every)
 
 
 @pytest.mark.parametrize("widths", [(4, 12, 3), (12, 4, 3), (4, 12, 12, 3)])
@@ -38,7 +40,7 @@ def test_no_order_of_a_model_is_faster(widths):
     def cycles(network, config=None):
         return predict(Workload.of_model(prepare(graph, network, recipe, config), CONFIG)).cycles
 
-    networks = [Network.of_widths(widths, orders=orders) for orders in itertools.product(
+    networks = [Network.of_widths(widths, orders=one) for one in itertools.product(
         (COMBINE_FIRST, AGGREGATE_FIRST), repeat=len(widths) - 1)]
     assert cycles(networks[-1], CONFIG) == min(map(cycles, networks))
 
@@ -80,3 +82,36 @@ def test_digits_are_those_of_the_order():
 
 def test_a_first_layer_with_dropout_combines_first():
     assert choose_orders(batch(dropout=0.5)).orders[0] == COMBINE_FIRST
+
+
+@pytest.mark.parametrize("jumping", [False, True])
+@pytest.mark.parametrize("layers", [12, 40])
+def test_deep_networks_are_predicted_by_a_few_layers_at_a_time(monkeypatch, layers, jumping):
+    """Layers that are alike are predicted once, however many there are."""
+    depths = []
+
+    def counted(workload, **options):
+        depths.append(len(workload.network.layers))
+        return predict(workload, **options)
+
+    monkeypatch.setattr(orders, "predict", counted)
+    network = model_network("gcn", 4, (8,) * layers, 3, residual=True, jumping=jumping)
+    choose_orders(Workload.of_statistics(
+        (300,) * (len(network.layers) + 1), (1_500,) * len(network.layers), network, CONFIG))
+    assert max(depths) <= 5
+    assert len(depths) <= 40
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orders_of_deep_networks_are_no_slower(seed):
+    """Whatever else is added; a window says little of the rest, but not nothing."""
+    generator = np.random.default_rng(seed)
+    additions = [{}, {"residual": True}, {"jumping": True}][seed % 3]
+    hidden = (8,) * 6 if "residual" in additions else generator.integers(2, 20, 6).tolist()
+    model = ["gcn", "gin"][seed % 2]
+    network = model_network(model, 7, hidden, 3, dropout=[0.0, 0.5][seed // 3], **additions)
+    workload = Workload.of_model(prepare(synthetic_graph(300, 1_500, 7, 3), network,
+                                         Recipe(epochs=1, learning_rates=(1e-4,))),
+                                 CONFIG.replace(weight_rows=4096))
+    chosen = choose_orders(workload)
+    assert predict(chosen, trials=1).cycles <= 1.01 * predict(workload, trials=1).cycles

@@ -79,9 +79,11 @@ def drawn(seed):
     generator = np.random.default_rng(seed)
     draw = generator.integers
     widths = tuple(draw(1, 10, draw(0, 3)).tolist())
-    name = [*MODELS][seed % 3]
+    name = [*MODELS][seed % len(MODELS)]
     additions = {"jumping": True} if widths and seed % 4 == 3 else {}
-    if seed % 5 == 4:
+    if name == "gcnii":
+        widths, additions = (widths[:1] or (4,)) * max(len(widths), 1), {}
+    elif seed % 5 == 4:
         widths, additions = widths[:1] * 2, {"residual": True} if name != "sage" else {}
     config = (WIDE, NARROW)[seed % 8 == 7]
     return config, model_of(

@@ -41,6 +41,11 @@ MODELS = {
     "gin, jumping": (Model("gin", layers=1, hidden=5, jumping=True), [
         "convs.0.nn.lins.0.weight", "convs.0.nn.lins.0.bias", "convs.0.nn.lins.1.weight",
         "convs.0.nn.lins.1.bias", "lin.weight", "lin.bias"]),
+    "gcnii": (Model("gcnii", layers=2, hidden=5), [
+        "lins.0.weight", "lins.0.bias",
+        *(f"convs.{number}.{name}" for number in (0, 1)
+          for name in ("lin_r.weight", "lin_l.weight", "lin_l.bias")),
+        "lins.1.weight", "lins.1.bias"]),
 }
 
 

@@ -14,7 +14,7 @@ from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Split
 from tests.system.chips import random_graph
 
 
-@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
 def test_all_neighbours_give_the_gradient_of_the_graph(name):
     """Against float64 on all vertices, of which the targets are trained on."""
     graph = random_graph(60, 150, features=7, classes=4, isolated=2, seed=8)

@@ -1,6 +1,8 @@
 """Descriptions: what a file says, what is refused, and where."""
 
+import math
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -120,6 +122,8 @@ def test_a_change_is_not_blamed_on_the_file(tmp_path):
     (Model("sage", hidden=7, jumping=True), [34, 7, 2]),
     (Model(layers=2, hidden=7, jumping=True), [34, 7, 7, 2]),
     (Model("gin", hidden=7), [34, 7, 7, 7, 2]),
+    (Model("gcnii", hidden=7), [34, 7, 7, 2]),
+    (Model("gcnii", layers=3, hidden=7), [34, 7, 7, 7, 7, 2]),
 ])
 def test_widths(model, widths):
     layers = model.network(Graph.load("karate")).layers
@@ -139,6 +143,35 @@ def test_dropout_is_that_of_convolutions():
         Graph.load("karate")).layers
     assert [layer.dropout for layer in layers] == [0.25, 0, 0.5, 0, 0.5]
     assert [layer.order for layer in layers][1::2] == [LINEAR, LINEAR]
+
+
+def test_gcnii_takes_its_shares_and_no_others_do():
+    layers = Model("gcnii", layers=2, hidden=5, alpha=0.2, theta=0.7, dropout=0.5).network(
+        Graph.load("karate")).layers
+    assert [layer.alpha for layer in layers] == [0, 0.2, 0.2, 0]
+    assert [layer.beta for layer in layers] == [1, math.log(1.7), math.log(1.35), 1]
+    assert [layer.dropout for layer in layers] == [0.5] * 4
+    layers = Model("gcnii", hidden=5).network(Graph.load("karate")).layers
+    assert (layers[1].alpha, layers[1].beta) == (0.1, math.log(1.5))
+
+
+@pytest.mark.parametrize(("changes", "key", "message"), [
+    ({"name": "gcn", "alpha": 0.1}, "alpha", "alpha is of gcnii, not of gcn"),
+    ({"name": "gin", "theta": 0.1}, "theta", "theta is of gcnii, not of gin"),
+    ({"alpha": 0}, "alpha", "alpha must be above 0 and below 1, not 0"),
+    ({"alpha": 1}, "alpha", "alpha must be above 0 and below 1, not 1"),
+    ({"alpha": float("nan")}, "alpha", "alpha"),
+    ({"theta": 0}, "theta", "theta must be above 0 and at most 1.718, not 0"),
+    ({"theta": 1.8}, "theta", "theta must be above 0 and at most 1.718, not 1.8"),
+    ({"residual": True}, "residual", "has an initial residual; leave residual out"),
+    ({"jumping": True}, "jumping", "has an initial residual; leave jumping out"),
+    ({"hidden": [4, 5]}, "hidden", "one number for gcnii"),
+    ({"hidden": []}, "hidden", "one number for gcnii"),
+])
+def test_what_gcnii_does_not_take_is_refused(changes, key, message):
+    with pytest.raises(DescriptionError, match=re.escape(message)) as error:
+        Model(**{"name": "gcnii", **changes})
+    assert error.value.key == key
 
 
 def test_edge_weights_are_those_the_model_is_defined_with():

@@ -1,0 +1,67 @@
+"""A few layers of a workload are what they are in the whole."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.benches.steps import synthetic_graph
+from hypercast.host.cycle_model.layer_window import layer_window
+from hypercast.host.cycle_model.prediction import predict, predict_layer
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.models import model_network
+from hypercast.reference.recipe import Recipe
+from hypercast.rtl.config import PRESETS
+
+CONFIG = PRESETS["test"].replace(weight_rows=4096, tensors=256)
+
+
+def workload(jumping=False, residual=False, dropout=0.5):
+    network = model_network("gcn", 9, (8,) * 6, 3, dropout=dropout, jumping=jumping,
+                            residual=residual)
+    graph = synthetic_graph(200, 900, 9, 3)
+    return Workload.of_model(
+        prepare(graph, network, Recipe(epochs=1, learning_rates=(1e-4,))), CONFIG)
+
+
+def test_all_layers_are_the_workload_itself():
+    whole = workload()
+    assert layer_window(whole, range(1, 8)) is whole
+
+
+@pytest.mark.parametrize("residual", [False, True])
+@pytest.mark.parametrize("jumping", [False, True])
+def test_a_layer_costs_about_what_it_costs_in_the_whole(jumping, residual):
+    """Other layers take room near the engines. At the ends, what is next to them is missing."""
+    whole = workload(jumping, residual)
+    window = layer_window(whole, range(3, 7))
+    for number in (2, 3):
+        assert predict_layer(window, number) == pytest.approx(
+            predict_layer(whole, number + 2), rel=0.15)
+
+
+@pytest.mark.parametrize("first", [1, 2, 4])
+def test_digits_and_rows_are_those_of_its_layers(first):
+    whole = workload(jumping=True)
+    window = layer_window(whole, range(first, first + 3))
+    known = whole.digits(whole.network)
+    for name, digits in window.digits(window.network).items():
+        assert digits == known[f"{name.kind}{name.layer + first - 1}"]
+    assert (window.words is None) == (first > 1 or whole.words is None)
+    assert set(window.vertices) == {200}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_windows_of_samples_can_be_predicted(seed):
+    """With fewer vertices in each layer, wherever they begin and end."""
+    generator = np.random.default_rng(seed)
+    network = model_network(["gcn", "sage", "gin"][seed % 3], 7, (8, 5, 6, 4), 3, dropout=0.5)
+    count = len(network.layers)
+    rows = np.sort(generator.integers(20, 400, count + 1))[::-1].tolist()
+    whole = Workload.of_statistics(rows, [3 * row for row in rows[:-1]], network, CONFIG,
+                                   pipelined=True, resident=True)
+    first = int(generator.integers(1, count))
+    layers = range(first, int(generator.integers(first, count)) + 1)
+    window = layer_window(whole, layers)
+    assert len(window.network.layers) == len(layers)
+    assert window.vertices == tuple(rows[first - 1:layers[-1] + 1])
+    assert predict(window, trials=1).cycles > 0
