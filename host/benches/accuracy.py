@@ -56,7 +56,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                            f"(https://github.com/benedekrozemberczki/MUSAE, input)")
     cora = Graph.load(str(data))
     figures = []
-    for model in MODELS:
+    for model in SEEDS:
         figures += _on_cora(cora, model, progress)
     figures += many_features_figures(progress, seeds=3, epochs=200, bars=BELOW)
     progress("several labels")

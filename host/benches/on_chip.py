@@ -23,6 +23,7 @@ _TRAININGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
     "gin": ("blocks", {"name": "gin"}, {}, {}),
     "gcn, residual": ("blocks", {"residual": True}, {}, {}),
     "gcn, jumping knowledge": ("blocks", {"jumping": True}, {}, {}),
+    "gcnii": ("blocks", {"name": "gcnii", "layers": 3, "hidden": (8,)}, {}, {}),
     "several labels, binary cross-entropy": ("communities", {}, {}, {}),
     "adam": ("blocks", {}, {}, {"optimiser": "adam"}),
     "momentum 0, weight decay 0.01, schedule": (
@@ -42,7 +43,7 @@ def on_chip_figures(progress: Callable[[str], None]) -> list[Figure]:
         graph = Graph.load(dataset)
         if sampling:  # which needs vertices to train on
             graph = graph.with_splits(**random_split(graph.labels, seed=_SEED))
-        with Trainer(graph, Model(hidden=_HIDDEN, dropout=(_DROPOUT,), **model), _DEVICE,
+        with Trainer(graph, Model(**{"hidden": _HIDDEN, "dropout": (_DROPOUT,)} | model), _DEVICE,
                      sampling=Sampling(**sampling), check=True, epochs=_EPOCHS, seed=_SEED,
                      **recipe) as trainer:
             trainer.fit()
