@@ -217,6 +217,11 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
         raise DescriptionError(f"[plan] pieces must be {wanted}, not {pieces}", "plan", "pieces")
     owner: dict[int, str] = {}
     for section, share in shares.items():
+        if len(share["boards"]) > pieces:
+            raise DescriptionError(
+                f"[{section}] boards has {len(share['boards'])}, but they take "
+                f"{pieces} micro-batch{'es' if pieces > 1 else ''} of a step in turn, so that some "
+                f"have no work; take as many or fewer", section, "boards")
         for layer in share["layers"]:
             if layer in owner:
                 raise DescriptionError(f"[{section}] layers has {layer}, which [{owner[layer]}] "

@@ -41,7 +41,7 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
         raise DescriptionError("stale halos are those of boards that share a whole graph; leave "
                                "the sampler out, or train without staleness")
-    if assignment.older_weights and scheme != LAYERS:
+    if (assignment.versions > 1 or assignment.stages) and scheme != LAYERS:
         raise DescriptionError("weights are older where boards have a run of layers each; give "
                                "the scheme layers, or train without staleness")
     if assignment.versions > 1 and assignment.stages:
@@ -50,7 +50,7 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.chunks and (sampling.sampler or scheme != LAYERS):
         raise DescriptionError("chunks are those of a whole graph that goes through layers; leave "
                                "the sampler out, and give the scheme layers")
-    if assignment.chunks and assignment.older_weights:
+    if assignment.chunks and (assignment.versions > 1 or assignment.stages):
         raise DescriptionError("either rows of chunks are older, or weights are; give one of the "
                                "two")
     return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
