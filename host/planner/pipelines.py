@@ -13,16 +13,15 @@ from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["SAMPLES", "SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly",
-           "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
+__all__ = ["SAMPLES", "SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated",
+           "evenly", "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
 
 #: The scheme of boards that have all layers each.
 SAMPLES = "samples in parallel"
 #: Bytes of a sum of gradients, in full width.
 SUM_BYTES = 8
-#: Entries of the exponent file that a layer has, in training and evaluation; and of each, exponent,
-#: negated exponent and peak.
-_ENTRIES, _ENTRY = 8, 3
+#: Of each entry of the exponent file: exponent, negated exponent and peak.
+_ENTRY = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,20 +104,24 @@ def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
     edges = []
     for source, first in enumerate(stages):
         for target, second in enumerate(stages):
-            size = graph.cut(first.layers, second.layers) if source != target else 0
-            if size or (chain and target == source + 1):
-                edges.append(_edge(problem, source, target, first, second, size))
+            sizes = [graph.crossing(first.layers, second.layers, forward=forward)
+                     if source != target else 0 for forward in (True, False)]
+            if any(sizes) or (chain and target == source + 1):
+                edges.append(_edge(problem, source, target, first, second, sizes))
     return Pipeline(tuple(made), tuple(edges))
 
 
 def _edge(problem: Problem, source: int, target: int, first: BoardStage, second: BoardStage,
-          size: int) -> Edge:
+          sizes: Sequence[int]) -> Edge:
+    """What crosses between two stages: so many bytes forward, and backward."""
     routes = [problem.cluster.route(one, other) for one in first.boards for other in second.boards]
     back = [problem.cluster.route(other, one) for one in first.boards for other in second.boards]
     slow = min(routes, key=lambda route: route.bandwidth)
     # Boards of a stage send at the same time, each its own micro-batches.
     width = min(len(first.boards), len(second.boards))
-    return Edge(source=source, target=target, seconds=size / slow.bandwidth / width,
+    forward, backward = (size / slow.bandwidth / width if size or not any(sizes) else None
+                         for size in sizes)
+    return Edge(source=source, target=target, forward=forward, backward=backward,
                 latency=max(route.latency for route in routes),
                 forward_ports=routes[0].ports, backward_ports=back[0].ports)
 
@@ -177,7 +180,7 @@ def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) ->
 
 def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
     """Time in which some boards find the largest values of all tensors."""
-    return reduced_seconds(problem, boards, _ENTRY * (_ENTRIES * len(problem.layers) + 3))
+    return reduced_seconds(problem, boards, _ENTRY * problem.entries)
 
 
 def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
@@ -229,9 +232,10 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
             memory[board.name] = need.bytes_on(board)
     graph = problem.graph
     weights = [sum(graph.operators[layer].weights for layer in stage.layers) for stage in stages]
-    crossing = 2 * problem.micro_batches * sum(
-        graph.cut(first.layers, second.layers) for first in stages for second in stages
-        if first is not second) + 2 * SUM_BYTES * sum(
+    crossing = problem.micro_batches * sum(
+        graph.crossing(first.layers, second.layers, forward=forward)
+        for first in stages for second in stages if first is not second
+        for forward in (True, False)) + 2 * SUM_BYTES * sum(
         (len(stage.boards) - 1) * count for stage, count in zip(stages, weights, strict=True))
     seconds += max(reduced_seconds(problem, stage.boards, count)
                    for stage, count in zip(stages, weights, strict=True))
