@@ -13,6 +13,7 @@ from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
@@ -146,6 +147,10 @@ def test_steps_overlap():
      DescriptionError, "give the scheme layers, or train without"),
     ({"assignment": Assignment(scheme="layers", stages=2, versions=2)}, DescriptionError,
      "give one of the two"),
+    ({"assignment": STALE, "device": Device("rtl")}, DescriptionError,
+     "each of them is a reference so far, not rtl"),
+    ({"assignment": Assignment(scheme="layers", chunks=2), "device": Device("rtl")},
+     DescriptionError, "each of them is a reference so far, not rtl"),
     ({"assignment": STASHED[4], "model": Model(hidden=(4,), order="combine_first")},
      DescriptionError, "4 stages share 2 layers, but each needs one"),
 ])
