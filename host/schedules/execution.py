@@ -135,11 +135,12 @@ class _Work:
                                micro_batch)
 
     def _transfers(self) -> Iterator[_Key]:
-        # Of what a stage has made, that is sent first which is needed first.
-        edges = sorted(enumerate(self._pipeline.edges), key=lambda item: item[1].target)
-        for direction, order in zip(_DIRECTIONS, (edges, edges[::-1]), strict=True):
+        # Of what a stage has made, that is sent first from which most stages are still to come.
+        for direction in _DIRECTIONS:
             forward = direction == FORWARD
-            for number, edge in order:
+            left = self._pipeline.stages_left(forward)
+            for number, edge in sorted(enumerate(self._pipeline.edges), key=lambda item: -left[
+                    item[1].ends(forward)[1]]):
                 if edge.seconds(forward) is not None:
                     for micro_batch in self._micro_batches:
                         yield _Key(" to ".join(edge.ports(forward)), edge.ends(forward)[0], number,

@@ -128,6 +128,16 @@ class Pipeline:
                                 for number in reversed(error.args[1]))
             raise ValueError(f"stages form a circle: {names}") from error
 
+    def stages_left(self, forward: bool) -> list[int]:
+        """Of each stage, the most stages on a way from it to an end, in a direction."""
+        found = [0] * len(self.stages)
+        for number in self.order[::-1] if forward else self.order:
+            for edge in self.edges:
+                source, target = edge.ends(forward)
+                if source == number:
+                    found[number] = max(found[number], found[target] + 1)
+        return found
+
     def out_of(self, stage: int) -> Iterator[Edge]:
         """The edges that lead from a stage."""
         return (edge for edge in self.edges if edge.source == stage)
