@@ -37,7 +37,7 @@ class Assignment:
     stages : int
         With layers: if it is not 0, weights are stashed as by so many boards, so that gradients of
         layers in stage ``i`` are of weights ``stages - i`` steps older. The bits are those of so
-        many stages, on any number of boards.
+        many stages, on any number of boards; those of one stage are exact.
     chunks : int
         With layers of a whole graph: if it is not 0, the vertices go through them in so many
         chunks. Each takes rows of the step before of those to come. The bits are those of so many
@@ -63,7 +63,7 @@ class Assignment:
     @property
     def older_weights(self) -> bool:
         """Whether gradients are of older weights."""
-        return self.versions > 1 or self.stages > 0
+        return self.versions > 1 or self.stages > 1
 
 
 def turns(counts: Sequence[int]) -> list[int]:

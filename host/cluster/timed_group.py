@@ -10,6 +10,7 @@ from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.cluster.clock import BusyInterval, Clock
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.port import Port
 from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.cluster.virtual_time import Seconds, VirtualTime
 from hypercast.host.training.description.conversion import DescriptionError
@@ -30,8 +31,9 @@ def boards_of(cluster: Cluster, count: int) -> tuple[Board, ...]:
 class TimedGroup(Group):
     """Passes everything on to another group, and moves this board's clock.
 
-    A message leaves when the sender has come to it and its port is free. It is there when its last
-    byte has passed the slowest part of its way. A board that cannot compute while rows pass waits
+    A message leaves when the sender has come to it and its port is free. It passes when the
+    receiver's port is free, too, and is there when its last byte has passed the slowest part of its
+    way. A board that cannot compute while rows pass waits
     until they have. Sums begin when all boards have come, and take ``reduction_seconds``. What the
     leader tells takes no time: boards would be told once.
 
@@ -62,6 +64,7 @@ class TimedGroup(Group):
                         if one != other}
         self._waiting = [board.transfers == NO_OVERLAP for board in boards]
         self._free: dict[str, float] = {}
+        self._inlet = Port()  # of messages that are not exchanged
         self._late = ""  # what is exchanged next, if it is needed later
         self._arrivals: dict[str, float] = {}
         self._clock = Clock(self._names[group.rank])
@@ -123,6 +126,7 @@ class TimedGroup(Group):
         if not self._timed:
             return
         begin = self._latest()
+        self._inlet.clear()
         seconds = reduction_seconds(self._routes.values(), self.size, size)
         self._clock.intervals.append(
             BusyInterval(f"{self._clock.board}, out", "sum", begin, begin + seconds))
@@ -188,8 +192,12 @@ class TimedGroup(Group):
 
     def receive(self, rank: int) -> Any:
         value, end, size = self._group.receive(rank)
-        if self._timed and self._waiting[self.rank]:
-            end = max(end, self._clock.now + self._routes[rank, self.rank].seconds(size))
+        if self._timed:
+            route = self._routes[rank, self.rank]
+            seconds = size / route.bandwidth
+            end = self._inlet.passed(end - route.latency - seconds, seconds) + route.latency
+            if self._waiting[self.rank]:
+                end = max(end, self._clock.now + route.seconds(size))
         self._clock.wait(end)
         return value
 

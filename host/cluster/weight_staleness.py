@@ -24,7 +24,7 @@ def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, 
     if stages > layers:
         raise DescriptionError(f"{stages} stages share {layers} layers, but each needs one; take "
                                f"{layers} stages or fewer, or deepen the network by --layers")
-    if stages:
+    if stages > 1:
         return stashed(assignment.runs if len(assignment.runs) == stages else runs_of_layers(
             model.network, model.sample, stages))
     return (1,) * layers if assignment.versions > 1 else ()

@@ -68,6 +68,7 @@ def started_group(boards: int | None, timeout: float | None, scheme: str | None,
     for option, given in (("--timeout", timeout), ("--scheme", scheme),
                           ("--cluster", cluster), ("--staleness", staleness)):
         if given and not group and not plan:
-            raise click.UsageError(f"{option} says how boards train together; give --boards as "
-                                   f"well")
+            raise click.UsageError(f"{option} says how boards train together"
+                                   f"{', but --boards is 1; give 2 or more' if boards else ''}"
+                                   f"{'' if boards else '; give --boards as well'}")
     return group

@@ -9,6 +9,7 @@ from hypercast.host.fuzzing.graph_files import try_graph_file
 from hypercast.host.fuzzing.kept_runs import try_checkpoint, try_run_folder
 from hypercast.host.fuzzing.link_frames import try_link_frames
 from hypercast.host.fuzzing.options import try_options
+from hypercast.host.fuzzing.sharing import try_edited_plan, try_sharing
 from hypercast.host.fuzzing.weights_files import try_weights_file
 
 __all__ = ["KINDS", "kind_of"]
@@ -25,6 +26,8 @@ KINDS = {
     "link frames": (try_link_frames, 10),
     "clusters": (try_cluster, 5),
     "plans": (try_plan, 5),
+    "edited plans": (try_edited_plan, 5),
+    "options of boards": (try_sharing, 5),
 }
 _ENDS = list(accumulate(share for _, share in KINDS.values()))
 

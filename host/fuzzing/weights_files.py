@@ -76,8 +76,7 @@ def try_weights_file(trial: Trial) -> str:
     """Weights of a model for the karate club: loaded, or trained on."""
     random = trial.random
     name, hidden = random.choice(list(MODELS)), random.randint(1, 4)
-    jumping = name != "gcnii" and trial.chance(0.3)
-    model = Model(name=name, hidden=(hidden,), jumping=jumping)
+    model = Model(name=name, hidden=(hidden,), jumping=name != "gcnii" and trial.chance(0.3))
     network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
     shapes: dict[Tensor, tuple[int, ...]] = {

@@ -103,6 +103,8 @@ class Operator:
         What it costs on each kind of board, by ``Board.speed``.
     output : int
         Bytes of its result for a micro-batch; its gradient has as many.
+    mask : int
+        Bytes that say which of its results are kept: what takes their gradient needs them.
     weights : int
         Elements of its weights.
     """
@@ -110,6 +112,7 @@ class Operator:
     name: str
     costs: Mapping[tuple[int, float], Cost]
     output: int
+    mask: int = 0
     weights: int
 
     def on(self, board: Board) -> Cost:
@@ -127,6 +130,9 @@ class OperatorGraph:
         Each after those that it reads.
     edges : tuple of (int, int)
         Numbers of an operator and of one that reads its result.
+    skips : set of (int, int)
+        The edges of jumping knowledge: their gradients go to the operator that comes next after the
+        one that made the result, which adds them to its own.
 
     Raises
     ------
@@ -136,6 +142,7 @@ class OperatorGraph:
 
     operators: tuple[Operator, ...]
     edges: tuple[tuple[int, int], ...]
+    skips: frozenset[tuple[int, int]] = frozenset()
 
     def __post_init__(self) -> None:
         if not self.operators:
@@ -184,3 +191,24 @@ class OperatorGraph:
         wanted = {*targets}
         return sum(self.operators[number].output for number in {*sources}
                    if wanted.intersection(self.readers[number]))
+
+    def crossing(self, sources: Iterable[int], targets: Iterable[int], *, forward: bool) -> int:
+        """Bytes that a stage of some operators sends to another one, which reads its results.
+
+        Parameters
+        ----------
+        sources, targets : iterable of int
+            Operators of the stage that makes the results, and of the one that reads them.
+        forward : bool
+            Whether results go to ``targets``; else their gradients come back to ``sources``.
+        """
+        made, read = {*sources}, {*targets}
+        chosen = [(source, target) for source, target in self.edges if target in read]
+        plain = {source for source, target in chosen
+                 if source in made and (source, target) not in self.skips}
+        skipping = {source for source, target in chosen if (source, target) in self.skips
+                    and (source if forward else source + 1) in made}
+        if forward:
+            return sum(self.operators[number].output for number in plain | skipping) + sum(
+                self.operators[number].mask for number in plain)
+        return sum(self.operators[number].output for number in (*plain, *skipping))

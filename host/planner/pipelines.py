@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.reduction import reduction_seconds
@@ -13,14 +13,15 @@ from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated", "evenly",
-           "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
+__all__ = ["SAMPLES", "SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated",
+           "evenly", "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
 
+#: The scheme of boards that have all layers each.
+SAMPLES = "samples in parallel"
 #: Bytes of a sum of gradients, in full width.
 SUM_BYTES = 8
-#: Entries of the exponent file that a layer has, in training and evaluation; and of each, exponent,
-#: negated exponent and peak.
-_ENTRIES, _ENTRY = 8, 3
+#: Of each entry of the exponent file: exponent, negated exponent and peak.
+_ENTRY = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,6 +50,16 @@ class Discipline:
     flush: bool = True
     chain: bool = True
     chunked: bool = False
+
+    def on(self, stages: Sequence["BoardStage"]) -> "Discipline":
+        """The discipline of some stages: with a single one that stashes weights, none are older.
+
+        All its boards have all layers then, and take the samples of a step in turn.
+        """
+        if len(stages) > 1 or self.chunked or self.versions > 1:
+            return self
+        scheme = SAMPLES if len(stages[0].boards) > 1 else self.scheme
+        return replace(self, scheme=scheme, staleness=EXACT, versions=1, flush=True)
 
 
 @dataclass(frozen=True)
@@ -93,20 +104,24 @@ def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
     edges = []
     for source, first in enumerate(stages):
         for target, second in enumerate(stages):
-            size = graph.cut(first.layers, second.layers) if source != target else 0
-            if size or (chain and target == source + 1):
-                edges.append(_edge(problem, source, target, first, second, size))
+            sizes = [graph.crossing(first.layers, second.layers, forward=forward)
+                     if source != target else 0 for forward in (True, False)]
+            if any(sizes) or (chain and target == source + 1):
+                edges.append(_edge(problem, source, target, first, second, sizes))
     return Pipeline(tuple(made), tuple(edges))
 
 
 def _edge(problem: Problem, source: int, target: int, first: BoardStage, second: BoardStage,
-          size: int) -> Edge:
+          sizes: Sequence[int]) -> Edge:
+    """What crosses between two stages: so many bytes forward, and backward."""
     routes = [problem.cluster.route(one, other) for one in first.boards for other in second.boards]
     back = [problem.cluster.route(other, one) for one in first.boards for other in second.boards]
     slow = min(routes, key=lambda route: route.bandwidth)
     # Boards of a stage send at the same time, each its own micro-batches.
     width = min(len(first.boards), len(second.boards))
-    return Edge(source=source, target=target, seconds=size / slow.bandwidth / width,
+    forward, backward = (size / slow.bandwidth / width if size or not any(sizes) else None
+                         for size in sizes)
+    return Edge(source=source, target=target, forward=forward, backward=backward,
                 latency=max(route.latency for route in routes),
                 forward_ports=routes[0].ports, backward_ports=back[0].ports)
 
@@ -165,7 +180,7 @@ def reduced_seconds(problem: Problem, boards: Sequence[Board], elements: int) ->
 
 def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
     """Time in which some boards find the largest values of all tensors."""
-    return reduced_seconds(problem, boards, _ENTRY * (_ENTRIES * len(problem.layers) + 3))
+    return reduced_seconds(problem, boards, _ENTRY * problem.entries)
 
 
 def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
@@ -188,6 +203,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     chunks : int
         Number of chunks, if the discipline has such.
     """
+    discipline = discipline.on(stages)
     pipeline = pipeline_of(problem, stages, chain=discipline.chain,
                            chunks=chunks if discipline.chunked else 1)
     pieces = chunks if discipline.chunked else problem.micro_batches
@@ -197,11 +213,14 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     def worked(count: int) -> PipelineTimeline:
         return run(pipeline, SCHEDULES[schedule], count, in_flight=in_flight, waiting=waiting)
 
-    timeline = worked(pieces)
-    seconds = timeline.seconds
-    if not discipline.flush:
-        timeline = worked(3 * pieces)
-        seconds = (timeline.seconds - worked(pieces).seconds) / 2
+    if discipline.flush:
+        timeline = worked(pieces)
+        seconds = timeline.seconds
+    else:
+        # The first steps fill the pipeline.
+        first = pieces * -(-sum(len(stage.boards) for stage in stages) // pieces)
+        timeline = worked(first + 2 * pieces)
+        seconds = (timeline.seconds - worked(first).seconds) / 2
     memory = {}
     for stage, peak in zip(stages, timeline.peaks, strict=True):
         # All chunks together are the whole graph.
@@ -212,11 +231,14 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
                 return f"{excess} for {_listed(problem, stage.layers)}"
             memory[board.name] = need.bytes_on(board)
     graph = problem.graph
-    crossing = 2 * problem.micro_batches * sum(
-        graph.cut(first.layers, second.layers) for first in stages for second in stages
-        if first is not second)
-    seconds += max(reduced_seconds(problem, stage.boards, sum(
-        graph.operators[layer].weights for layer in stage.layers)) for stage in stages)
+    weights = [sum(graph.operators[layer].weights for layer in stage.layers) for stage in stages]
+    crossing = problem.micro_batches * sum(
+        graph.crossing(first.layers, second.layers, forward=forward)
+        for first in stages for second in stages if first is not second
+        for forward in (True, False)) + 2 * SUM_BYTES * sum(
+        (len(stage.boards) - 1) * count for stage, count in zip(stages, weights, strict=True))
+    seconds += max(reduced_seconds(problem, stage.boards, count)
+                   for stage, count in zip(stages, weights, strict=True))
     if discipline.flush:  # else each board knows what it needs from the step before
         seconds += agreed_seconds(problem, [board for stage in stages for board in stage.boards])
     return Plan(
@@ -232,10 +254,10 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
 def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
             schedule: str) -> str:
     """What ``hypercast train`` can do it on, as in ``Plan``."""
-    if len(stages) == len(stages[0].boards) == 1:
-        return ANYTHING
     kind = SCHEDULES[schedule]
     synchronous = discipline.flush and discipline.versions == 1
+    if len(stages) == 1 and synchronous and not (discipline.chunked or kind.two_engines):
+        return ANYTHING  # each board has all layers
     # Without a flush, training has two versions, and one for each micro-batch in flight.
     able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]

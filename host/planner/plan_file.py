@@ -123,6 +123,7 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
         except ValueError as error:
             raise DescriptionError(f"[plan] split: {error}", "plan", "split") from error
     shares = _shares(sections.get("shares", {}), problem)
+    _check_keys(strategy, given, shares, problem)
     try:
         if strategy in _PARTED:
             found = _parted(problem, strategy, shares)
@@ -136,6 +137,29 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
     if isinstance(found, str):
         raise DescriptionError(found, "shares")
     return replace(found, split=split, trains=NOT_YET if split else found.trains)
+
+
+def _check_keys(strategy: str, given: Mapping[str, Any], shares: Mapping[str, dict[str, Any]],
+                problem: Problem) -> None:
+    """Refuse keys of other strategies, and those that some shares have and others have not."""
+    own = _PARTED.get(strategy, "in_flight")
+    for section, share in shares.items():
+        for key in {*_SHARE_HINTS} - {"boards", "layers", own}:
+            if key in share:
+                raise DescriptionError(f"[{section}] has {key}, which says nothing of {strategy}; "
+                                       f"leave it out", section, key)
+        if own not in share and any(own in other for other in shares.values()):
+            raise DescriptionError(f"[{section}] has no {own}, but another share has; give it to "
+                                   f"all of them, or to none", section)
+    if strategy not in _PARTED:
+        return
+    if "schedule" in given:
+        raise DescriptionError(f"[plan] has a schedule, which says nothing of {strategy}; leave it "
+                               f"out", "plan", "schedule")
+    pieces = problem.micro_batches if strategy == samples.NAME else 1
+    if given.get("pieces", pieces) != pieces:
+        raise DescriptionError(f"[plan] pieces must be {pieces} for {strategy}, not "
+                               f"{given['pieces']}; correct it", "plan", "pieces")
 
 
 def _training(problem: Problem) -> dict[str, Any]:
@@ -217,7 +241,15 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
         raise DescriptionError(f"[plan] pieces must be {wanted}, not {pieces}", "plan", "pieces")
     owner: dict[int, str] = {}
     for section, share in shares.items():
+        if len(share["boards"]) > pieces:
+            raise DescriptionError(
+                f"[{section}] boards has {len(share['boards'])}, but they take "
+                f"{pieces} micro-batch{'es' if pieces > 1 else ''} of a step in turn, so that some "
+                f"have no work; take as many or fewer", section, "boards")
         for layer in share["layers"]:
+            if owner.get(layer) == section:
+                raise DescriptionError(f"[{section}] layers has {layer} twice; give it once",
+                                       section, "layers")
             if layer in owner:
                 raise DescriptionError(f"[{section}] layers has {layer}, which [{owner[layer]}] "
                                        f"has, too; each layer is in one stage", section, "layers")
@@ -232,6 +264,12 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
     stages = [BoardStage(tuple(sorted(layer - 1 for layer in share["layers"])), share["boards"])
               for share in shares.values()]
     flights = [share.get("in_flight") for share in shares.values()]
+    if discipline.on(stages).flush and not SCHEDULES[schedule].forward_first:
+        for section, flight in zip(shares, flights, strict=True):
+            if flight and flight > pieces:
+                raise DescriptionError(
+                    f"[{section}] in_flight is {flight}, but a step has {pieces} micro-batch"
+                    f"{'es' if pieces > 1 else ''}; give as many or fewer", section, "in_flight")
     return evaluated(problem, discipline, stages, schedule, chunks=pieces,
                      in_flight=None if None in flights else [one for one in flights if one])
 
@@ -253,7 +291,8 @@ def _parted(problem: Problem, strategy: str, shares: Mapping[str, dict[str, Any]
         raise DescriptionError(f"{strategy} needs two shares at least, not one", "shares")
     total, wanted = sum(values), problem.micro_batches if key == "micro_batches" else 1
     if abs(total - wanted) > _SLIP * (key == "part"):
-        raise DescriptionError(f"{key} of all shares must sum up to {wanted}, not {total:g}",
+        raise DescriptionError(f"{key} of all shares must sum up to {wanted}, not {total:g}; "
+                               f"correct them",
                                "shares", "")
     problem.cluster.require_joined(boards)
     if strategy == samples.NAME:

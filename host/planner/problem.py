@@ -43,6 +43,17 @@ class NetworkLayer(NamedTuple):
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
 
+    @property
+    def entries(self) -> int:
+        """Entries of the exponent file that it has for itself, in training and evaluation."""
+        layer, first = self.network.layers[self.number - 1], self.number == 1
+        root = bool(layer.root) and not first
+        count = (5 if layer.order == LINEAR else 8) + root
+        if self.network.jumping and self.number < len(self.network.layers):
+            # All layers have one for outputs, in training and in evaluation, and for gradients.
+            count -= 2 + (root or (layer.order == AGGREGATE_FIRST and not first))
+        return count
+
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
     """Pieces of a layer, of about as many columns each."""
@@ -197,9 +208,11 @@ class Problem:
         """The operators of what works on other vertices and edges."""
         if statistics not in self._graphs:
             kinds = {board.speed: board for board in self.boards}
+            last = len(self.layers) - 1
+            skips = [(number - 1, last) for number in self.layers[0].network.jumping[:-1]]
             self._graphs[statistics] = OperatorGraph(tuple(
                 self._operator(layer, statistics, list(kinds.values())) for layer in self.layers),
-                self.edges)
+                self.edges, frozenset(skips if self.is_one_network else ()))
         return self._graphs[statistics]
 
     def _operator(self, layer: NetworkLayer, statistics: Statistics,
@@ -210,6 +223,7 @@ class Problem:
             costs={board.speed: layer_cost(layer.network, layer.number, statistics, board,
                                            self.adam) for board in boards},
             output=rows * layer.columns * boards[0].config.element_width // 8,
+            mask=-(-rows * layer.columns // 8),
             weights=sum(weight.shape[0] * weight.shape[1]
                         for weight in layer.network.weights(layer.number)) + layer.columns)
 
@@ -255,6 +269,12 @@ class Problem:
         """Columns of the rows of others that cores of a part send, each time they do."""
         return [columns for _, network, number in self.layers
                 for way in network.summed_columns(number) for columns in way]
+
+    @property
+    def entries(self) -> int:
+        """Entries of the exponent file, in training and evaluation."""
+        common = 6 if self.layers[0].network.jumping else 3
+        return common + sum(layer.entries for layer in self.layers)
 
     @property
     def weights(self) -> int:

@@ -135,12 +135,16 @@ class _Work:
                                micro_batch)
 
     def _transfers(self) -> Iterator[_Key]:
-        for number, edge in enumerate(self._pipeline.edges):
-            for direction in _DIRECTIONS:
-                for micro_batch in self._micro_batches:
-                    yield _Key(" to ".join(edge.ports(direction == FORWARD)),
-                               edge.source if direction == FORWARD else edge.target, number,
-                               direction, micro_batch)
+        # Of what a stage has made, that is sent first from which most stages are still to come.
+        for direction in _DIRECTIONS:
+            forward = direction == FORWARD
+            left = self._pipeline.stages_left(forward)
+            for number, edge in sorted(enumerate(self._pipeline.edges), key=lambda item: -left[
+                    item[1].ends(forward)[1]]):
+                if edge.seconds(forward) is not None:
+                    for micro_batch in self._micro_batches:
+                        yield _Key(" to ".join(edge.ports(forward)), edge.ends(forward)[0], number,
+                                   direction, micro_batch)
 
     def _board(self, stage: int, micro_batch: int) -> str:
         """The board that takes a micro-batch at a stage."""
@@ -173,7 +177,7 @@ class _Work:
             after.append(self._numbers[key.stage, None, FORWARD, key.micro_batch])
         for place, edge in enumerate(self._pipeline.edges):
             source, target = edge.ends(forward)
-            if target == key.stage:
+            if target == key.stage and edge.seconds(forward) is not None:
                 after.append(self._numbers[source, place, key.direction, key.micro_batch])
                 # Of what comes while it is made, the last row is made at the end.
                 after.append(self._numbers[source, None, key.direction, key.micro_batch])
@@ -186,8 +190,9 @@ class _Work:
         source, target = edge.ends(forward)
         made = (self._numbers[source, None, key.direction, key.micro_batch],)
         boards = {self._board(source, key.micro_batch), self._board(target, key.micro_batch)}
-        hidden = self._schedule.hidden
-        return Task(name=f"{key.track} {key.micro_batch}", seconds=edge.seconds,
+        hidden, seconds = self._schedule.hidden, edge.seconds(forward)
+        assert seconds is not None
+        return Task(name=f"{key.track} {key.micro_batch}", seconds=seconds,
                     latency=edge.latency,
                     resources=(*edge.ports(forward), *sorted(boards & self._waiting)),
                     after=() if hidden else made, beside=made if hidden else ())

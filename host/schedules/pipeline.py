@@ -43,8 +43,8 @@ class Edge:
     ----------
     source, target : int
         Numbers of the stages.
-    seconds : float
-        Time of a transfer, in either direction.
+    forward, backward : float or None
+        Seconds of a transfer; None if nothing crosses that way.
     latency : float
         Seconds after it until it is there.
     forward_ports, backward_ports : tuple of str
@@ -53,10 +53,20 @@ class Edge:
 
     source: int
     target: int
-    seconds: float
+    forward: float | None
+    backward: float | None
     latency: float = 0.0
     forward_ports: tuple[str, ...] = ()
     backward_ports: tuple[str, ...] = ()
+
+    def seconds(self, forward: bool) -> float | None:
+        """Seconds of a transfer in a direction; None if nothing crosses that way."""
+        return self.forward if forward else self.backward
+
+    @property
+    def transfers(self) -> list[float]:
+        """Seconds of what crosses, one way and the other."""
+        return [one for one in (self.forward, self.backward) if one is not None]
 
     def ends(self, forward: bool) -> tuple[int, int]:
         """The stages that send and receive, in a direction."""
@@ -100,7 +110,7 @@ class Pipeline:
         """
         transfers = list(transfers) or [0.0] * (len(stages) - 1)
         return cls(tuple(stages), tuple(
-            Edge(source=number, target=number + 1, seconds=seconds,
+            Edge(source=number, target=number + 1, forward=seconds, backward=seconds,
                  forward_ports=(f"after {number}, forward",),
                  backward_ports=(f"after {number}, backward",))
             for number, seconds in enumerate(transfers)))
@@ -118,6 +128,16 @@ class Pipeline:
                                 for number in reversed(error.args[1]))
             raise ValueError(f"stages form a circle: {names}") from error
 
+    def stages_left(self, forward: bool) -> list[int]:
+        """Of each stage, the most stages on a way from it to an end, in a direction."""
+        found = [0] * len(self.stages)
+        for number in self.order[::-1] if forward else self.order:
+            for edge in self.edges:
+                source, target = edge.ends(forward)
+                if source == number:
+                    found[number] = max(found[number], found[target] + 1)
+        return found
+
     def out_of(self, stage: int) -> Iterator[Edge]:
         """The edges that lead from a stage."""
         return (edge for edge in self.edges if edge.source == stage)
@@ -126,7 +146,7 @@ class Pipeline:
     def period(self) -> float:
         """Seconds a micro-batch that the slowest stage or transfer takes."""
         return max([stage.seconds for stage in self.stages]
-                   + [edge.seconds for edge in self.edges])
+                   + [seconds for edge in self.edges for seconds in edge.transfers])
 
     def in_flight(self, hidden: bool) -> list[int]:
         """How many micro-batches a board of each stage has begun, and not done, at most.
@@ -145,7 +165,7 @@ class Pipeline:
             for edge in self.out_of(number):
                 trip = stage.forward + stage.backward
                 if not hidden:
-                    trip += 2 * (edge.seconds + edge.latency)
+                    trip += sum(seconds + edge.latency for seconds in edge.transfers)
                 turns = math.ceil(trip / self.period - 1e-9)
                 found[number] = max(found[number], found[edge.target] + max(turns, 1))
         return self.per_board(found)

@@ -151,8 +151,12 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
         return Assignment(scheme=GRAPH, boards=plan.boards,
                           smoothing=None if plan.exact else smoothing,
                           parts=tuple(share.part or 0.0 for share in shares))
+    if len(shares) == 1 and len(plan.boards) > 1:  # all layers; boards take samples in turn
+        return Assignment(scheme=SAMPLES, boards=plan.boards, micro_batches=tuple(
+            len(range(first, plan.pieces, len(plan.boards)))
+            for first in range(len(plan.boards))))
     shares = tuple(sorted(shares, key=lambda share: min(share.layers)))
-    stashing = plan.strategy == pipedream.DISCIPLINE.strategy
+    stashing = plan.strategy == pipedream.DISCIPLINE.strategy and not plan.exact
     chunked = plan.scheme == gnnpipe.DISCIPLINE.scheme
     return Assignment(
         scheme=LAYERS, boards=tuple(share.boards[0] for share in shares),

@@ -17,7 +17,8 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_evaluator",
-           "check_micro_batches", "check_sharing", "completed", "smoothing_of"]
+           "check_micro_batches", "check_sharing", "check_stale_devices", "completed",
+           "smoothing_of"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
@@ -41,7 +42,7 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
         raise DescriptionError("stale halos are those of boards that share a whole graph; leave "
                                "the sampler out, or train without staleness")
-    if assignment.older_weights and scheme != LAYERS:
+    if (assignment.versions > 1 or assignment.stages) and scheme != LAYERS:
         raise DescriptionError("weights are older where boards have a run of layers each; give "
                                "the scheme layers, or train without staleness")
     if assignment.versions > 1 and assignment.stages:
@@ -50,7 +51,7 @@ def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
     if assignment.chunks and (sampling.sampler or scheme != LAYERS):
         raise DescriptionError("chunks are those of a whole graph that goes through layers; leave "
                                "the sampler out, and give the scheme layers")
-    if assignment.chunks and assignment.older_weights:
+    if assignment.chunks and (assignment.versions > 1 or assignment.stages):
         raise DescriptionError("either rows of chunks are older, or weights are; give one of the "
                                "two")
     return replace(assignment, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
@@ -68,20 +69,26 @@ def smoothing_of(assignment: Assignment) -> int | None:
         return None
     found = round(assignment.smoothing * SMOOTHING_ONE)
     if not 0 <= found < SMOOTHING_ONE:
-        raise DescriptionError(f"smoothing must be at least 0 and below 1, not "
-                               f"{assignment.smoothing}")
+        most = (SMOOTHING_ONE - 1) / SMOOTHING_ONE
+        raise DescriptionError(f"smoothing must be at least 0 and at most {most}, as it is kept in "
+                               f"{SMOOTHING_ONE}ths, not {assignment.smoothing}")
     return found
+
+
+def check_stale_devices(assignment: Assignment, devices: Iterable[str]) -> None:
+    """Raise ``DescriptionError`` if chips are to take what is older, which they cannot so far."""
+    if assignment.stale and (chips := sorted({*devices} - {"reference"})):
+        raise DescriptionError(
+            f"[device] boards take rows or weights of an earlier step, and each of them is a "
+            f"reference so far, not {' or '.join(chips)}; leave the device out, or train without "
+            f"staleness", "device", "name")
 
 
 def check_sharing(boards: int, assignment: Assignment, devices: Iterable[str], recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     scheme = assignment.scheme
-    if assignment.stale and (chips := sorted({*devices} - {"reference"})):
-        raise DescriptionError(
-            f"[device] boards take rows or weights of an earlier step, and each of them is a "
-            f"reference so far, not {' or '.join(chips)}; leave the device out, or train without "
-            f"staleness", "device", "name")
+    check_stale_devices(assignment, devices)
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")

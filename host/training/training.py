@@ -47,6 +47,7 @@ from hypercast.host.training.sharing import (
     check_device_names,
     check_micro_batches,
     check_sharing,
+    check_stale_devices,
     completed,
     smoothing_of,
 )
@@ -129,6 +130,8 @@ class Training:
             devices = SharedDevices(device, progress).on(self._cluster)
             check_sharing(boards, assignment, map(devices.name, range(boards)), self.recipe,
                           check=check)
+        else:
+            check_stale_devices(assignment, device.names)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None

@@ -26,8 +26,12 @@ TWO_VERSIONS = Discipline(strategy="PipeDream-2BW", flush=False, versions=2,
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
-    """The one of its dynamic programme, with stashed weights."""
-    if reason := refused(problem) or _unsampled(problem):
+    """The one of its dynamic programme, with stashed weights.
+
+    Its boards may all have one stage with all layers. They are samples in parallel then, and no
+    weights are older.
+    """
+    if reason := _alone(problem) or _unsampled(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     stages = _partition(problem)
@@ -60,6 +64,10 @@ def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
         yield Refusal(strategy=TWO_VERSIONS.strategy, reason=str(found[-1]))
 
 
+def _alone(problem: Problem) -> str:
+    return "there is one board only" if len(problem.boards) < 2 else ""
+
+
 def _unsampled(problem: Problem) -> str:
     return "" if problem.micro_batches > 1 else (
         "a step has one micro-batch, so that there is nothing to overlap; train on samples, with "
@@ -76,7 +84,10 @@ class _Best(NamedTuple):
 
 
 def _partition(problem: Problem) -> list[BoardStage]:
-    """The stages of the dynamic programme, for equal boards: the slowest of all."""
+    """The stages of the dynamic programme, for equal boards: the slowest of all.
+
+    A stage has no more boards than a step has micro-batches, as each takes one of them.
+    """
     boards, ranges = problem.fastest, Ranges(problem)
     board, count, layers = boards[-1], len(boards), len(problem.layers)
     slow = min((problem.cluster.route(one, other)
@@ -100,7 +111,7 @@ def _partition(problem: Problem) -> list[BoardStage]:
                 if transfer >= best.seconds:
                     continue
                 own, size = ranges.seconds(begin, end, board), sums[end] - sums[begin]
-                for width in range(1, used + 1 if not begin else used):
+                for width in range(1, min(used - bool(begin), problem.micro_batches) + 1):
                     before = table[begin, used - width].seconds
                     if before < best.seconds:
                         added = reduced(width, size)

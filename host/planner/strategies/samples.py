@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import (
+    SAMPLES,
     BoardStage,
     agreed_seconds,
     reduced_seconds,
@@ -15,7 +16,7 @@ from hypercast.host.planner.problem import Problem
 
 __all__ = ["NAME", "evaluated_samples", "plans"]
 
-NAME = "samples in parallel"
+NAME = SAMPLES
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:

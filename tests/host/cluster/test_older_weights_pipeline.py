@@ -13,6 +13,7 @@ from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
@@ -104,6 +105,16 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling, assignment):
                 **{key: value for key, value in options.items() if key != "assignment"})
 
 
+@pytest.mark.parametrize("jumping", [False, True])
+def test_one_stage_has_no_older_weights(jumping):
+    model = replace(MODEL, jumping=jumping, dropout=(0.5,))
+    options = {"epochs": 3, "sampling": SAMPLINGS[2], "micro_batches": 2}
+    exact = train_on(1, GRAPHS["classes"], model, **options)
+    for boards in (1, 2):
+        assert train_on(boards, GRAPHS["classes"], model, **options,
+                        assignment=Assignment(scheme="layers", stages=1)) == exact
+
+
 def test_steps_overlap():
     """Boards need not wait for each other at the end of a step."""
     graph, cluster = GRAPHS["several labels"], load_cluster("vcu128-2")
@@ -132,8 +143,14 @@ def test_steps_overlap():
      "give the scheme layers, or train without"),
     ({"assignment": Assignment(scheme="graph", stages=2)}, DescriptionError,
      "give the scheme layers, or train without"),
+    ({"assignment": Assignment(scheme="samples", stages=1), "sampling": SAMPLINGS[1]},
+     DescriptionError, "give the scheme layers, or train without"),
     ({"assignment": Assignment(scheme="layers", stages=2, versions=2)}, DescriptionError,
      "give one of the two"),
+    ({"assignment": STALE, "device": Device("rtl")}, DescriptionError,
+     "each of them is a reference so far, not rtl"),
+    ({"assignment": Assignment(scheme="layers", chunks=2), "device": Device("rtl")},
+     DescriptionError, "each of them is a reference so far, not rtl"),
     ({"assignment": STASHED[4], "model": Model(hidden=(4,), order="combine_first")},
      DescriptionError, "4 stages share 2 layers, but each needs one"),
 ])

@@ -88,7 +88,7 @@ def test_rows_cross_while_boards_compute():
 @pytest.mark.parametrize(("options", "text"), [
     ({"assignment": stale(2), "sampling": Sampling(sampler="walks")}, "steps work on samples"),
     ({"assignment": Assignment(scheme="layers", smoothing=0.0)}, "stale halos are those of"),
-    ({"assignment": stale(2, 1.0)}, "smoothing must be at least 0 and below 1, not 1.0"),
+    ({"assignment": stale(2, 1.0)}, "smoothing must be at least 0 and at most 0.99998.*, not 1.0"),
 ])
 def test_what_cannot_be_stale(options, text):
     with pytest.raises(DescriptionError, match=text):

@@ -82,6 +82,17 @@ def test_messages_from_stage_to_stage():
     assert timed(2, step).waited == (0, pytest.approx(4000 * BYTE + LATENCY))
 
 
+def test_messages_of_two_boards_follow_each_other_into_a_third():
+    def step(group):
+        if group.rank:
+            group.send(0, np.zeros(1000 * group.rank, dtype=np.int8))
+        else:
+            group.receive(2)
+            group.receive(1)
+
+    assert timed(3, step).waited == (pytest.approx(3000 * BYTE + LATENCY), 0, 0)
+
+
 def test_sums_are_made_when_the_last_has_come():
     def step(group):
         if group.rank == 2:

@@ -64,6 +64,7 @@ def test_one_board_may_be_best():
     (("--chunks", "2", "--staleness"), "--chunks says what is older where boards have a run of"),
     (("--chunks", "2", "--stages", "2", "--staleness", "--scheme", "layers"), "leave one of them"),
     (("--staleness",), "--staleness says how boards train together; give --boards as well"),
+    (("--scheme", "layers", "--boards", "1"), "but --boards is 1; give 2 or more"),
     (("--cluster", "vcu128-3"), "did you mean vcu128-"),
     (("--cluster", "ulx3s-2"), "give --elements 8"),
 ])

@@ -1,6 +1,7 @@
 """Each kind of trial finds what it is there for, and repeats."""
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,12 +13,13 @@ from hypercast.host.fuzzing import (
     graph_files,
     kept_runs,
     link_frames,
+    sharing,
     weights_files,
 )
 from hypercast.host.fuzzing.catalogue import KINDS
 from hypercast.host.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.host.fuzzing.reading import of_graph
-from hypercast.host.fuzzing.trial import Trial, WrongError, check_refusal, refused
+from hypercast.host.fuzzing.trial import READ, REFUSED, Trial, WrongError, check_refusal, refused
 from hypercast.host.graphs.graph import Graph, GraphError
 
 
@@ -36,7 +38,8 @@ def outcomes(tmp_path, attempt, count, seed=0):
     return found, notes
 
 
-@pytest.mark.parametrize("kind", ["graph files", "arrays", "weights", "link frames"])
+@pytest.mark.parametrize("kind", ["graph files", "arrays", "weights", "link frames",
+                                  "edited plans"])
 def test_trials_repeat(tmp_path, kind):
     attempt, _ = KINDS[kind]
     assert outcomes(tmp_path, attempt, 8) == outcomes(tmp_path, attempt, 8)
@@ -126,3 +129,16 @@ def test_refusals_are_one_line_of_the_projects():
     assert refused(GraphError("x"), ["x"]) == "refused"
     with pytest.raises(ValueError, match="x"):
         refused(ValueError("x"), ["x"])
+
+
+def test_edited_plans_and_options_of_boards_are_taken_or_refused(tmp_path):
+    for kind, count in (("edited plans", 60), ("options of boards", 12)):
+        found, notes = outcomes(tmp_path, KINDS[kind][0], count)
+        assert {*found} == {REFUSED, READ}, notes
+
+
+def test_a_plan_that_gives_boards_other_layers_is_found(tmp_path, monkeypatch):
+    made = sharing.assignment_of
+    monkeypatch.setattr(sharing, "assignment_of", lambda plan, smoothing: replace(
+        made(plan, smoothing), runs=made(plan, smoothing).runs[1:]))
+    assert WrongError in outcomes(tmp_path, KINDS["edited plans"][0], 60)[0]

@@ -97,6 +97,10 @@ def setting(section, key, value):
     (setting("shares.1", "layers", [1, 4]), "has, too; each layer is in one stage"),
     (setting("shares.1", "layers", [2]), "which|no share has layer 1"),
     (setting("shares.1", "in_flight", 0), "in_flight must be at least 1"),
+    (setting("shares.1", "layers", [1, 1]), "layers has 1 twice; give it once"),
+    (setting("shares.1", "in_flight", 99), r"in_flight is 99, but a step has \d micro-batch"),
+    (setting("shares.1", "part", 0.5), "has part, which says nothing of BaPipe; leave it out"),
+    (lambda sections: sections["shares"]["1"].pop("in_flight"), "has no in_flight, but another"),
     (setting("shares", "1", 5), "must be sections"),
     (lambda sections: sections.pop("shares"), "there are no shares"),
     (lambda sections: sections.pop("training"), "plan anew"),
@@ -126,6 +130,9 @@ def test_parts_have_to_be_the_whole(found):
         if problem.micro_batches > 1 else ("graph in parallel", "part", 0.9, "sum up to 1")
     for change, expected in ((setting("shares.1", key, value), text),
                              (setting("shares.1", key, 0), "without work"),
+                             (setting("plan", "schedule", "SNO"), "has a schedule, which says"),
+                             (setting("plan", "pieces", 77), "pieces must be"),
+                             (setting("shares.1", "in_flight", 1), "has in_flight, which says"),
                              (setting("shares.1", "layers", [1]), "all layers")):
         with pytest.raises(DescriptionError, match=expected):
             plan_of_sections(edited(problem, comparison, name, change), problem)

@@ -73,6 +73,10 @@ def test_times_that_no_formula_gives(name, sent, settings, seconds):
         assert worked(name, stages, batches, 1, 2, sent, **held)[0] == expected
 
 
+#: Seconds of a transfer, if there is one.
+TRANSFERS = st.none() | st.integers(0, 4)
+
+
 @st.composite
 def pipelines(draw):
     """Directed graphs of stages, some of them with several boards."""
@@ -83,7 +87,7 @@ def pipelines(draw):
                                       for one in range(draw(st.integers(1, 3)))))
                    for number in range(count))
     return Pipeline(stages, tuple(
-        Edge(source=source, target=target, seconds=draw(st.integers(0, 4)),
+        Edge(source=source, target=target, forward=draw(TRANSFERS), backward=draw(TRANSFERS),
              latency=draw(st.integers(0, 2)), forward_ports=(f"out of {source}", f"into {target}"),
              backward_ports=(f"out of {target}", f"into {source}"))
         for target in range(1, count)
@@ -114,15 +118,46 @@ def test_any_pipeline_is_worked_off_in_order(pipeline, batches, name, waits):
         for batch in range(batches):
             for way in (FORWARD, BACKWARD):
                 source, target = edge.ends(way == FORWARD)
+                seconds = edge.seconds(way == FORWARD)
+                if seconds is None:
+                    continue
                 sender, receiver = (computed[one, way, batch] for one in (source, target))
                 first = sender.begin if schedule.hidden else sender.end
-                assert receiver.begin >= max(sender.end, first + edge.seconds + edge.latency)
+                assert receiver.begin >= max(sender.end, first + seconds + edge.latency)
     limits = schedule.in_flight(pipeline, batches)
     for stage, peak, limit in zip(pipeline.stages, timeline.peaks, limits, strict=True):
         assert peak <= min(limit, math.ceil(batches / len(stage.boards)))
     slowest = max((stage.forward + stage.backward) * (batches // len(stage.boards))
                   for stage in pipeline.stages)
     assert timeline.seconds >= slowest
+
+
+def test_what_is_needed_first_is_sent_first():
+    """A stage that several read, or that several gave to, sends to the next one first."""
+    pipeline = Pipeline(tuple(Stage(name=name, forward=1, backward=1, boards=(name,))
+                              for name in "abc"), tuple(
+        Edge(source=source, target=target, forward=1, backward=1,
+             forward_ports=(f"out of {source}",), backward_ports=(f"out of {target}",))
+        for source, target in ((0, 2), (0, 1), (1, 2))))
+    sent = [(interval.direction, interval.stage, interval.begin)
+            for interval in run(pipeline, SCHEDULES["SNO"], 1).intervals if interval.transfer]
+    computed = {(interval.direction, interval.track): interval.begin
+                for interval in run(pipeline, SCHEDULES["SNO"], 1).intervals
+                if not interval.transfer}
+    assert (FORWARD, 0, 1) in sent and (FORWARD, 0, 2) in sent
+    assert computed[FORWARD, "b"] == 2
+    assert computed[BACKWARD, "b"] == computed[BACKWARD, "c"] + 2
+
+
+def test_what_does_not_cross_takes_no_port():
+    one_way = Edge(source=0, target=1, forward=2, backward=None, latency=5,
+                   backward_ports=("used",))
+    pipeline = Pipeline((Stage(name="a", forward=1, backward=1, boards=("a",)),
+                         Stage(name="b", forward=1, backward=1, boards=("b",))), (one_way,))
+    timeline = run(pipeline, SCHEDULES["SNO"], 1)
+    assert timeline.seconds == 1 + 2 + 5 + 1 + 1
+    assert [one.direction for one in timeline.intervals if one.transfer] == [FORWARD]
+    assert pipeline.period == 2
 
 
 def test_boards_that_wait_compute_nothing_while_they_send():

@@ -26,7 +26,7 @@ def test_equal_stages_have_as_many_in_flight_as_their_trips_take(count, forward,
 
 def test_the_longer_of_two_branches_counts():
     wide = Pipeline(stages(1, 1, 1, 1, 1), tuple(
-        Edge(source=source, target=target, seconds=0)
+        Edge(source=source, target=target, forward=0, backward=0)
         for source, target in ((0, 1), (1, 2), (2, 4), (0, 3), (3, 4))))
     assert wide.in_flight(hidden=True) == [4, 3, 2, 2, 1]
 
@@ -40,8 +40,8 @@ def test_boards_that_share_a_stage_take_a_part_of_its_time():
 
 def test_a_circle_of_stages_is_named():
     with pytest.raises(ValueError, match=r"stage [01] to stage [01] to stage"):
-        Pipeline(stages(1, 1), (Edge(source=0, target=1, seconds=0),
-                                Edge(source=1, target=0, seconds=0)))
+        Pipeline(stages(1, 1), (Edge(source=0, target=1, forward=0, backward=0),
+                                Edge(source=1, target=0, forward=0, backward=0)))
 
 
 def test_no_stage_is_no_pipeline():

@@ -162,6 +162,18 @@ def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
         read_plan(path, problem)
 
 
+def test_a_single_stage_of_several_boards_trains_samples(sampled):
+    training, problem, _ = sampled
+    plan = evaluated(problem, pipedream.DISCIPLINE, [
+        BoardStage((0, 1, 2, 3), problem.boards[:3])], "SNO")
+    assignment = assignment_of(plan)
+    assert assignment == Assignment(scheme="samples", boards=plan.boards, micro_batches=(2, 2, 1))
+    options = {"epochs": 2, "sampling": SAMPLES, "micro_batches": 5}
+    model = planned_description(training, problem, plan).model
+    assert train_on(3, GRAPH, model, assignment=assignment, **options) == train_on(
+        1, GRAPH, model, **options)
+
+
 @pytest.mark.parametrize(("schedule", "stages"), [
     ("SO", [(0,), (1, 2), (3,)]), ("SNO", [(0,), (1,), (2,), (3,)]), ("GPipe", [(0, 1), (2, 3)])])
 def test_jumping_knowledge_is_trained_by_a_plan_that_knows_what_skips_boards(schedule, stages):
@@ -185,7 +197,7 @@ def test_jumping_knowledge_is_trained_by_a_plan_that_knows_what_skips_boards(sch
             time = trainer.virtual_time()
             return time.seconds / time.steps
 
-    assert plan.seconds == pytest.approx(on_ranks(len(stages), seconds)[0], rel=0.05)
+    assert plan.seconds == pytest.approx(on_ranks(len(stages), seconds)[0], rel=0.005)
 
 
 def test_a_vertex_cut_is_trained_as_samples():

@@ -1,13 +1,19 @@
 """PipeDream's programme finds the best of all runs of layers and numbers of boards."""
 
 import itertools
+import tomllib
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.planner.plan import Plan
-from hypercast.host.planner.strategies import pipedream
+from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.plan import ANYTHING, EXACT, Plan
+from hypercast.host.planner.plan_file import plan_of_sections, plan_text
+from hypercast.host.planner.strategies import pipedream, samples
+from hypercast.host.planner.strategies.equal_layers import equal_stages
+from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.planning import assignment_of
 from tests.host.planner.problems import cluster, problem
 
 
@@ -38,6 +44,57 @@ def test_sums_of_gradients_count():
     assert [len(share.boards) for share in plan.shares] == [1, 1]
     [plan] = pipedream.plans(problem([1, 7], cluster(1, 1), micro_batches=8))
     assert [len(share.boards) for share in plan.shares] == [2]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 6), st.integers(2, 9))
+def test_a_single_stage_is_samples_in_parallel(times, count, micro_batches):
+    """Its boards take micro-batches in turn, and nothing is older."""
+    boards = cluster(*[1] * count)
+    training = problem(times, boards, micro_batches=micro_batches, weights=1)
+    [plan] = pipedream.plans(training)
+    widths = [len(share.boards) for share in plan.shares]
+    assert max(widths) <= micro_batches
+    assert plan.seconds > 0
+    if len(widths) > 1:
+        assert plan.staleness != EXACT
+        return
+    beside = samples.evaluated_samples(training, training.fastest[:widths[0]])
+    assert (plan.staleness, plan.trains) == (EXACT, ANYTHING)
+    assert plan.seconds == pytest.approx(beside.seconds)
+    assert plan.memory == beside.memory
+    assert plan.traffic == beside.traffic
+    assert assignment_of(plan).micro_batches == assignment_of(beside).micro_batches
+    again = plan_of_sections(tomllib.loads(plan_text(training, plan)), training)
+    assert (again.shares, again.seconds) == (plan.shares, plan.seconds)
+
+
+def test_one_layer_is_a_single_stage():
+    [plan] = pipedream.plans(problem([3], cluster(1, 1, 1), micro_batches=9))
+    assert plan.scheme == "samples in parallel"
+    assert plan.seconds == pytest.approx(9)
+    [refusal] = pipedream.plans(problem([3, 3], cluster(1), micro_batches=9))
+    assert refusal.reason == "there is one board only"
+
+
+def test_sums_that_take_too_long_leave_one_board():
+    slow = cluster(1, 1, gigabits=1e-6)
+    [plan] = pipedream.plans(problem([4, 4], slow, weights=10**6, output=10**7, micro_batches=8))
+    assert plan.boards == ("b0-0",)
+    assert (plan.staleness, plan.trains, plan.seconds) == (EXACT, ANYTHING, pytest.approx(64))
+
+
+def test_a_step_takes_the_same_however_many_it_shares_its_pipeline_with():
+    """Few micro-batches in many stages: the first steps only fill the pipeline."""
+    training = problem([1] * 6, cluster(*[1] * 6), micro_batches=2)
+    plan = evaluated(training, pipedream.DISCIPLINE, equal_stages(training, training.boards), "SNO")
+    assert plan.seconds == pytest.approx(2)
+
+
+def test_a_stage_has_no_more_boards_than_micro_batches():
+    training = problem([1, 2], cluster(1, 1, 1), micro_batches=2)
+    one = evaluated(training, pipedream.DISCIPLINE, [BoardStage((0, 1), training.boards)], "SNO")
+    with pytest.raises(DescriptionError, match=r"\[shares.1\] boards has 3, but they take 2 micro"):
+        plan_of_sections(tomllib.loads(plan_text(training, one)), training)
 
 
 def test_two_versions_need_a_micro_batch_for_each_board():

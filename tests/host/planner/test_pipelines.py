@@ -1,0 +1,126 @@
+"""Pipelines are planned with what really crosses, and take what boards' clocks then say."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.layer_crossings import crossings
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.plan import ANYTHING
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies import bapipe
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.recipe import make_recipe
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.planning import assignment_of, problem_of
+from hypercast.host.training.trainer import Trainer
+from hypercast.reference.tensor import Kind
+from tests.host.cluster.thread_group import on_ranks
+
+GRAPH = Graph.load("blocks")
+SAMPLING = Sampling(sampler="walks", batch=200, coverage=2.0)
+MODELS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {})]
+
+
+def joined(gigabits, count=4):
+    """Boards whose links are as slow as one likes."""
+    return Cluster.of_sections({
+        "boards": {"one": {"board": "vcu128", "count": count, "host_gigabits": gigabits,
+                           "host_microseconds": 1}},
+        "links": {"network": {"gigabits": gigabits, "microseconds": 1}}})
+
+
+@st.composite
+def networks(draw):
+    """Models of two to six layers, most of them with jumping knowledge."""
+    jumping = draw(st.sampled_from([True, True, False]))
+    name, more = draw(st.sampled_from(MODELS))
+    if jumping:
+        more = {"dropout": (0.5,)}
+    hidden = tuple(draw(st.lists(st.sampled_from([8, 24, 64]), min_size=2, max_size=5)))
+    if "residual" in more:
+        hidden = hidden[:1] * len(hidden)
+    return Model(name, hidden=hidden, jumping=jumping, order=draw(st.sampled_from(
+        [("auto",), ("combine_first",)])), **more)
+
+
+@st.composite
+def runs_of(draw, layers, most=4):
+    """Runs of layers, from 1."""
+    count = draw(st.integers(2, min(most, layers)))
+    cuts = sorted(draw(st.permutations(range(1, layers)))[:count - 1])
+    return [range(begin + 1, end + 1) for begin, end in pairwise([0, *cuts, layers])]
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_a_step_takes_what_was_planned(data):
+    model, boards = data.draw(networks()), joined(data.draw(st.sampled_from([0.3, 3, 100])))
+    count = data.draw(st.integers(1, 6))
+    recipe = {"micro_batches": count, "epochs": 1}
+    problem = problem_of(Description(model=model, sampling=SAMPLING, recipe=make_recipe(
+        recipe, model, Device().config)), boards, GRAPH, counts=[])
+    runs = data.draw(runs_of(len(problem.layers)))
+    plan = evaluated(problem, bapipe.DISCIPLINE, [
+        BoardStage(tuple(number - 1 for number in run), (board,))
+        for run, board in zip(runs, boards.boards, strict=False)],
+        data.draw(st.sampled_from(["SNO", "SO", "GPipe", "paths"])))
+    assert plan.trains == ANYTHING
+    planned = replace(model, order=tuple(
+        layer.order for layer in problem.layers[0].network.layers))
+
+    def seconds(group):
+        trainer = Trainer(GRAPH, planned, group=group, sampling=SAMPLING, cluster=boards,
+                          assignment=assignment_of(plan), **recipe)
+        if group.rank:
+            return trainer.follow()
+        with trainer:
+            trainer.fit()
+            time = trainer.virtual_time()
+            return time.seconds / time.steps
+
+    assert plan.seconds == pytest.approx(on_ranks(len(runs), seconds)[0], rel=0.005)
+
+
+@given(st.data())
+def test_stages_send_what_crosses_between_boards(data):
+    model, vertices = data.draw(networks()), data.draw(st.integers(1, 50))
+    network = model.network(GRAPH)
+    layers = len(network.layers)
+    problem = Problem.of_network(
+        joined(1), network, Statistics.whole(vertices, vertices, layers), choose=False)
+    runs = data.draw(runs_of(layers, most=layers))
+    for forward in (True, False):
+        expected = {}
+        for tensor, source, target, masked in crossings(network, runs, forward=forward):
+            elements = vertices * network.layers[tensor.layer - 1].features_out
+            assert masked <= (tensor.kind == Kind.HIDDEN)
+            expected[source, target] = expected.get((source, target), 0) + 2 * elements \
+                + masked * -(-elements // 8)
+        for one, first in enumerate(runs):
+            for other, second in enumerate(runs):
+                found = problem.graph.crossing(
+                    [number - 1 for number in first], [number - 1 for number in second],
+                    forward=forward) if one < other else 0
+                ends = (one, other) if forward else (other, one)
+                assert one >= other or found == expected.pop(ends, 0)
+        assert not expected
+
+
+@settings(max_examples=8, deadline=None)
+@given(networks())
+def test_boards_agree_on_as_many_entries_as_there_are(model):
+    recipe = make_recipe({}, model, Device().config)
+    problem = problem_of(Description(model=model, recipe=recipe), joined(1), GRAPH, counts=[])
+    planned = replace(model, order=tuple(
+        layer.order for layer in problem.layers[0].network.layers))
+    with Trainer(GRAPH, planned, epochs=1) as trainer:
+        assert problem.entries == len(trainer.target.state().exponents)
