@@ -130,9 +130,9 @@ class OperatorGraph:
         Each after those that it reads.
     edges : tuple of (int, int)
         Numbers of an operator and of one that reads its result.
-    skips : set of (int, int)
-        The edges of jumping knowledge: their gradients go to the operator that comes next after the
-        one that made the result, which adds them to its own.
+    skips : tuple of (int, int, int)
+        The edges of jumping knowledge and of an initial residual, each with the operator that takes
+        its gradient, and adds it to its own.
 
     Raises
     ------
@@ -142,7 +142,7 @@ class OperatorGraph:
 
     operators: tuple[Operator, ...]
     edges: tuple[tuple[int, int], ...]
-    skips: frozenset[tuple[int, int]] = frozenset()
+    skips: tuple[tuple[int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if not self.operators:
@@ -203,12 +203,12 @@ class OperatorGraph:
             Whether results go to ``targets``; else their gradients come back to ``sources``.
         """
         made, read = {*sources}, {*targets}
-        chosen = [(source, target) for source, target in self.edges if target in read]
-        plain = {source for source, target in chosen
-                 if source in made and (source, target) not in self.skips}
-        skipping = {source for source, target in chosen if (source, target) in self.skips
-                    and (source if forward else source + 1) in made}
+        skipping = {(source, target) for source, target, _ in self.skips}
+        plain = {source for source, target in self.edges
+                 if source in made and target in read and (source, target) not in skipping}
         if forward:
-            return sum(self.operators[number].output for number in plain | skipping) + sum(
+            found = {source for source, target in self.edges if source in made and target in read}
+            return sum(self.operators[number].output for number in found) + sum(
                 self.operators[number].mask for number in plain)
-        return sum(self.operators[number].output for number in (*plain, *skipping))
+        return sum(self.operators[number].output for number in (*plain, *(
+            source for source, target, taker in self.skips if target in read and taker in made)))

@@ -52,7 +52,8 @@ class NetworkLayer(NamedTuple):
         if self.network.jumping and self.number < len(self.network.layers):
             # All layers have one for outputs, in training and in evaluation, and for gradients.
             count -= 2 + (root or (layer.order == AGGREGATE_FIRST and not first))
-        return count
+        # These have one for gradients.
+        return count - (self.number in self.network.initial)
 
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
@@ -208,11 +209,14 @@ class Problem:
         """The operators of what works on other vertices and edges."""
         if statistics not in self._graphs:
             kinds = {board.speed: board for board in self.boards}
-            last = len(self.layers) - 1
-            skips = [(number - 1, last) for number in self.layers[0].network.jumping[:-1]]
+            last, network = len(self.layers) - 1, self.layers[0].network
+            skips = [(number - 1, last, number) for number in network.jumping[:-1]]
+            # A sum passes from one to the one before, and to layer 2 at last.
+            skips += [(0, number - 1, before - 1)
+                      for before, number in itertools.pairwise((2, *network.initial))]
             self._graphs[statistics] = OperatorGraph(tuple(
                 self._operator(layer, statistics, list(kinds.values())) for layer in self.layers),
-                self.edges, frozenset(skips if self.is_one_network else ()))
+                self.edges, tuple(skips) if self.is_one_network else ())
         return self._graphs[statistics]
 
     def _operator(self, layer: NetworkLayer, statistics: Statistics,

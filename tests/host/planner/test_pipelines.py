@@ -27,7 +27,8 @@ from tests.host.cluster.thread_group import on_ranks
 
 GRAPH = Graph.load("blocks")
 SAMPLING = Sampling(sampler="walks", batch=200, coverage=2.0)
-MODELS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {})]
+MODELS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {}),
+          ("gcnii", {"dropout": (0.5,)})]
 
 
 def joined(gigabits, count=4):
@@ -40,13 +41,13 @@ def joined(gigabits, count=4):
 
 @st.composite
 def networks(draw):
-    """Models of two to six layers, most of them with jumping knowledge."""
-    jumping = draw(st.sampled_from([True, True, False]))
+    """Models of two to seven layers, many of them with jumping knowledge or initial residuals."""
     name, more = draw(st.sampled_from(MODELS))
+    jumping = name != "gcnii" and draw(st.sampled_from([True, True, False]))
     if jumping:
         more = {"dropout": (0.5,)}
     hidden = tuple(draw(st.lists(st.sampled_from([8, 24, 64]), min_size=2, max_size=5)))
-    if "residual" in more:
+    if "residual" in more or name == "gcnii":
         hidden = hidden[:1] * len(hidden)
     return Model(name, hidden=hidden, jumping=jumping, order=draw(st.sampled_from(
         [("auto",), ("combine_first",)])), **more)
