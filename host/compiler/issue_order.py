@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from hypercast.host.compiler.instruction import Accumulators, Instruction
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
@@ -55,15 +56,26 @@ def issue_orders(
     Yields
     ------
     tuple
-        The instructions in order, and a dictionary of the buffer of each ``Accumulators``.
+        The instructions in order, and a dictionary of the buffer of each ``Accumulators``. An order
+        in which all that is left waits for a buffer is none.
+
+    Raises
+    ------
+    CapacityError
+        If there is no other.
     """
-    generator = random.Random(0)
+    generator, found = random.Random(0), False
     for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
         for patience, foresight in (*_PATIENCE, *(() if trial else _MORE_PATIENCE)):
             paths = {instruction: instruction.path if not trial else
                      instruction.path * generator.randrange(*_CHANGES) for instruction in program}
             order, controller = _schedule(program, paths, patience, foresight)
-            yield order, controller.buffers
+            if len(order) == len(program):
+                found = True
+                yield order, controller.buffers
+    if not found:
+        raise CapacityError("no order of the program's instructions was found in which sums over "
+                            "neighbours find a free accumulator buffer; raise accumulator_rows")
 
 
 def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
@@ -86,6 +98,8 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     for _ in program:
         choices = [choice for queue in ready.values()
                    if (choice := _choose(queue, controller, patience))]
+        if not choices:
+            break
         start, entry = min(_unhurried(choices, controller, paths, missing, foresight) or choices)
         chosen = entry[-1]
         queue = ready[chosen.engine]
