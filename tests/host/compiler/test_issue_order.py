@@ -73,9 +73,22 @@ def test_most_patience_is_tried_with_the_paths_as_they_are(trials, orders, monke
     """Four degrees with each of the paths, and three more with the first."""
     tried = []
     monkeypatch.setattr(issue_order, "_schedule", lambda program, paths, patience, foresight: (
-        tried.append((patience, foresight)), SimpleNamespace(buffers={})))
+        tried.append((patience, foresight)) or [], SimpleNamespace(buffers={})))
     assert len(list(issue_order.issue_orders([], trials))) == orders
     assert all(tried.count(one) == 1 for one in ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4)))
+
+
+class SimpleInstruction:
+    """What has a path."""
+
+    path = 1
+
+
+def test_orders_in_which_all_waits_are_none(monkeypatch):
+    monkeypatch.setattr(issue_order, "_schedule", lambda program, *more: (
+        program[:1], SimpleNamespace(buffers={})))
+    with pytest.raises(ValueError, match="raise accumulator_rows"):
+        list(issue_order.issue_orders([SimpleInstruction(), SimpleInstruction()], 1))
 
 
 @pytest.mark.parametrize("sums", [2, 3, 5])
