@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from hypercast.host.compiler.instruction import Accumulators, Instruction
-from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl import isa
 
@@ -56,26 +55,15 @@ def issue_orders(
     Yields
     ------
     tuple
-        The instructions in order, and a dictionary of the buffer of each ``Accumulators``. An order
-        in which all that is left waits for a buffer is none.
-
-    Raises
-    ------
-    CapacityError
-        If there is no other.
+        The instructions in order, and a dictionary of the buffer of each ``Accumulators``.
     """
-    generator, found = random.Random(0), False
+    generator = random.Random(0)
     for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
         for patience, foresight in (*_PATIENCE, *(() if trial else _MORE_PATIENCE)):
             paths = {instruction: instruction.path if not trial else
                      instruction.path * generator.randrange(*_CHANGES) for instruction in program}
             order, controller = _schedule(program, paths, patience, foresight)
-            if len(order) == len(program):
-                found = True
-                yield order, controller.buffers
-    if not found:
-        raise CapacityError("no order of the program's instructions was found in which sums over "
-                            "neighbours find a free accumulator buffer; raise accumulator_rows")
+            yield order, controller.buffers
 
 
 def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
@@ -88,7 +76,6 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     order = []
 
     def offer(instruction: Instruction) -> None:
-        controller.offer(instruction)
         insort(ready[instruction.engine],
                (-paths[instruction], number[instruction], instruction))
 
@@ -98,8 +85,6 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     for _ in program:
         choices = [choice for queue in ready.values()
                    if (choice := _choose(queue, controller, patience))]
-        if not choices:
-            break
         start, entry = min(_unhurried(choices, controller, paths, missing, foresight) or choices)
         chosen = entry[-1]
         queue = ready[chosen.engine]
@@ -166,22 +151,21 @@ class _Controller:
         self._held: dict[isa.DrainSource, set[Accumulators]] = {kind: set() for kind in _BUFFERS}
         self._takers = Counter(instruction.accumulators for instruction in program
                                if instruction.accumulators and not instruction.operation.adds)
-        #: Additions that still depend on others.
-        self._unready = Counter(instruction.accumulators for instruction in program
-                                if instruction.operation.adds)
+        #: What each instruction still depends on that does not use its accumulators.
+        self._foreign = {instruction: sum(earlier.accumulators is not instruction.accumulators
+                                          for earlier in instruction.before)
+                         for instruction in program if instruction.accumulators}
+        #: Instructions of accumulators that depend on such others.
+        self._unready = Counter(instruction.accumulators
+                                for instruction, count in self._foreign.items() if count)
         # Accumulators that what arrives is added to.
         self._reducing: Accumulators | None = None
-
-    def offer(self, instruction: Instruction) -> None:
-        """Everything that an instruction depends on has been issued."""
-        if instruction.operation.adds:
-            self._unready[instruction.accumulators] -= 1
 
     def has_buffer(self, instruction: Instruction) -> bool:
         """Whether accumulators can be had.
 
-        One buffer of each kind is left to those to which nothing is added that still depends on
-        others: it becomes free again.
+        One buffer of each kind is left to those that depend on no others, neither what is added to
+        them nor what takes them: it becomes free again.
         """
         accumulators = instruction.accumulators
         if accumulators is None or accumulators in self.buffers:
@@ -216,6 +200,10 @@ class _Controller:
 
     def issue(self, instruction: Instruction, start: int) -> None:
         self._time = start
+        for later in instruction.after:
+            if later.accumulators and later.accumulators is not instruction.accumulators:
+                self._foreign[later] -= 1
+                self._unready[later.accumulators] -= not self._foreign[later]
         done = start + instruction.duration.cycles
         if instruction.chain:
             done = max(done, self._stored(instruction.chain))
