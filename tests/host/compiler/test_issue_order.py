@@ -78,28 +78,31 @@ def test_most_patience_is_tried_with_the_paths_as_they_are(trials, orders, monke
     assert all(tried.count(one) == 1 for one in ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4)))
 
 
-@pytest.mark.parametrize("waits", ["end", "out"])
-@pytest.mark.parametrize("sums", [2, 3, 5])
-def test_what_could_not_finish_leaves_a_buffer(sums, waits):
-    """Sums that could begin, but need a product that is made last: one buffer is left to it.
+@pytest.mark.parametrize("reduction", [False, True])
+@pytest.mark.parametrize("sums", [1, 2, 3, 5])
+def test_what_could_not_finish_leaves_a_buffer(sums, reduction):
+    """Sums that could begin, but need others that are made last: one buffer is left to those.
 
-    So it is if what takes them needs it, as an update of weights that are read until then.
-    Each of their paths is longer than that of the first part of that product.
+    Each of their paths is longer than that of the first of these. So it is with a reduction that
+    could end, but what takes it has to wait, as an update of weights that are read until then.
     """
     schedule = Schedule()
-    first, last = Accumulators(DrainSource.ARRAY), Accumulators(DrainSource.ARRAY)
+    first, last = (Accumulators(DrainSource.AGGREGATION) for _ in range(2))
     add(schedule, Opcode.LOSS, 500, "given", writes=["given"])
     for name, accumulators, reads in (("first", first, ["given"]), ("last", last, ["first"])):
-        add(schedule, Opcode.MATMUL, 10, name, reads=reads, accumulators=accumulators)
+        add(schedule, Opcode.AGGREGATE, 10, name, reads=reads, accumulators=accumulators)
         add(schedule, Opcode.DRAIN, 10, f"{name} out", writes=[name], accumulators=accumulators)
     for number in range(sums):
-        waiting = Accumulators(DrainSource.ARRAY)
-        add(schedule, Opcode.MATMUL, 10, f"begin {number}", accumulators=waiting)
-        for opcode, cycles, name in ((Opcode.MATMUL, 10, "end"), (Opcode.DRAIN, 500, "out")):
-            add(schedule, opcode, cycles, f"{name} {number}", accumulators=waiting,
-                reads=["last"] if name == waits else ())
+        waiting = Accumulators(DrainSource.AGGREGATION)
+        add(schedule, Opcode.AGGREGATE, 10, f"begin {number}", accumulators=waiting)
+        add(schedule, Opcode.AGGREGATE, 10, f"end {number}", reads=["last"], accumulators=waiting)
+        add(schedule, Opcode.DRAIN, 500, f"out {number}", accumulators=waiting)
+    if reduction:
+        reduced = Accumulators(DrainSource.AGGREGATION)
+        add(schedule, Opcode.GRADIENT, 10, "begin", accumulators=reduced)
+        add(schedule, Opcode.UPDATE, 500, "out", reads=["last"], accumulators=reduced)
     order = ordered(schedule)
-    assert len(order) == 3 * sums + 5
+    assert len(order) == 3 * sums + 5 + 2 * reduction
     begun = [label for label in order[:order.index("last out")] if label.startswith("begin")]
     assert len(begun) <= 1
 
