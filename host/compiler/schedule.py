@@ -167,8 +167,9 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
     """Make those who take accumulators follow those who add.
 
     The schedule must not get stuck with all buffers in use, so nothing may need another buffer
-    between the additions and the taking. Reductions may: they take a single buffer at a time, and
-    the next one begins when nothing of that kind is left to do. (What a GRADIENT reads may be
+    between the additions and the taking. Reductions may: they take a single buffer at a time, the
+    next one begins when nothing of that kind is left to do, and while what takes them waits, the
+    other buffer is left to what others need (``issue_order``). (What a GRADIENT reads may be
     written later in the program by GRADIENTs only, which are in the order of their buffers; and of
     these buffers' other users each has one addition.)
     """

@@ -15,6 +15,7 @@ from hypercast.host.graphs.graph_checks import GraphError, checked_splits
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
 from hypercast.host.graphs.interchange.matrix import matrix_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
+from hypercast.host.graphs.labelled import Labelled
 from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
 from hypercast.reference.recipe import NORMALISATIONS
 
@@ -22,7 +23,7 @@ __all__ = ["Graph", "GraphError"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Graph:
+class Graph(Labelled):
     """A graph; make one with ``load``, ``from_edges``, ``from_scipy``, ``from_networkx``,
     ``from_pyg`` or ``from_dgl``.
 
@@ -178,16 +179,6 @@ class Graph:
                               directed=True)
 
     # Derived graphs and matrices.
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.labels)
-
-    @property
-    def multi_label(self) -> bool:
-        """Whether a vertex can have several classes, or none."""
-        return self.labels.ndim == 2
 
     @property
     def classes(self) -> int:

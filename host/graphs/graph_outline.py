@@ -1,32 +1,17 @@
 """What is known of a graph where others hold its edges and features."""
 
 from dataclasses import dataclass
-from typing import Protocol, Self
+from typing import Self
 
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.labelled import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 
-__all__ = ["GraphOutline", "Labelled"]
-
-
-class Labelled(Protocol):
-    """What has labels and splits like those of a graph."""
-
-    @property
-    def labels(self) -> IntArray | BoolArray:
-        """As those of ``Graph``."""
-
-    @property
-    def splits(self) -> IntArray:
-        """As those of ``Graph``."""
-
-    @property
-    def multi_label(self) -> bool:
-        """Whether a vertex can have several classes, or none."""
+__all__ = ["GraphOutline"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class GraphOutline:
+class GraphOutline(Labelled):
     """A graph without edges and features.
 
     Parameters
@@ -45,13 +30,3 @@ class GraphOutline:
     def of(cls, graph: Graph) -> Self:
         """That of a graph, whose labels and splits it shares."""
         return cls(edge_count=graph.edges.nnz, labels=graph.labels, splits=graph.splits)
-
-    @property
-    def vertices(self) -> int:
-        """Number of vertices."""
-        return len(self.labels)
-
-    @property
-    def multi_label(self) -> bool:
-        """Whether a vertex can have several classes, or none."""
-        return self.labels.ndim == 2

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.graphs.graph_outline import Labelled
+from hypercast.host.graphs.labelled import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import Split

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.graphs.graph_outline import Labelled
+from hypercast.host.graphs.labelled import Labelled
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.rtl.isa import Split
 
