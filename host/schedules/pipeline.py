@@ -129,7 +129,7 @@ class Pipeline:
             raise ValueError(f"stages form a circle: {names}") from error
 
     def stages_left(self, forward: bool) -> list[int]:
-        """Of each stage, the most stages on a way from it to an end, in a direction."""
+        """The most stages on a way from each stage to an end, in a direction."""
         found = [0] * len(self.stages)
         for number in self.order[::-1] if forward else self.order:
             for edge in self.edges:

@@ -48,7 +48,7 @@ def test_sums_of_gradients_count():
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=4), st.integers(2, 6), st.integers(2, 9))
 def test_a_single_stage_is_samples_in_parallel(times, count, micro_batches):
-    """Its boards take micro-batches in turn, and nothing is older."""
+    """Boards of that stage take micro-batches in turn, and nothing is older."""
     boards = cluster(*[1] * count)
     training = problem(times, boards, micro_batches=micro_batches, weights=1)
     [plan] = pipedream.plans(training)
