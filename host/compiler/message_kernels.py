@@ -1,9 +1,9 @@
 """The hot loops of the compilation of messages, compiled; ``messages`` says what they are for.
 
 First, entries are put into buckets of 4,096 sources, so that what follows stays in a processor's
-cache however large the matrix is. Then each source learns its destinations. With planes chosen,
-entries are sorted by their source (a counting sort), and those of streams are counted. At last each
-goes to the end of its stream, from the last source to the first.
+cache however large the matrix is. Then those of a bucket are sorted by their source (a counting
+sort), and each source learns its destinations. With planes chosen, the edges of streams are
+counted. At last each goes to the end of its stream, from the last source to the first.
 
 An entry is a word: 32 bits of weight, 12 bits of its source's number in the bucket, and 20 bits of
 its target's number in the strip.
@@ -18,7 +18,7 @@ from numpy import uint64
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["BUCKET", "fill_buckets", "find_destinations", "sort_entries", "write_headers",
+__all__ = ["BUCKET", "count_edges", "fill_buckets", "sort_entries", "write_headers",
            "write_records", "write_send_lists"]
 
 #: Sources of a bucket.
@@ -47,42 +47,51 @@ def fill_buckets(starts: IntArray, sources: npt.NDArray[np.int32], weights: IntA
         ends[0] = starts[-1] - starts[0]
     else:
         for entry in range(starts[0], starts[-1]):
-            ends[sources[entry] >> 12] += 1
+            ends[uint64(sources[uint64(entry)]) >> uint64(12)] += 1
     before = np.int64(0)
     for bucket in range(len(ends)):
         count = ends[bucket]
         ends[bucket] = before
         before += count
-    target = 0
-    for entry in range(starts[0], starts[-1]):
-        while entry >= starts[target + 1]:
-            target += 1
-        source = sources[entry]
-        place = ends[source >> 12]
-        ends[source >> 12] = place + 1
-        entries[place] = (target << 12 | source & 0xFFF) << 32 | weights[entry] & 0xFFFFFFFF
+    for target in range(len(starts) - 1):
+        for entry in range(starts[target], starts[target + 1]):
+            source = uint64(sources[uint64(entry)])
+            place = ends[source >> uint64(12)]
+            ends[source >> uint64(12)] = place + 1
+            entries[uint64(place)] = (
+                (uint64(target) << uint64(12) | source & uint64(0xFFF)) << uint64(32)
+                | uint64(weights[uint64(entry)]) & uint64(0xFFFFFFFF))
 
 
-@kernel("void(in1(uint64), in1(int64), int64, int64, uint64[::1])")
-def find_destinations(entries: npt.NDArray[np.uint64], ends: IntArray, first: int, cores: int,
-                      destinations: npt.NDArray[np.uint64]) -> None:
-    """Find which cores need each source.
+@kernel("void(uint64[::1], in1(int64), int64, int64, uint64[::1], int64[::1])")
+def sort_entries(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: int, cores: int,
+                 destinations: npt.NDArray[np.uint64], ends: IntArray) -> None:
+    """Sort entries by their source, those of a source by their target, and find who needs it.
 
     Parameters
     ----------
-    entries, ends
-        As of ``fill_buckets``, after it.
+    entries, bucket_ends
+        As of ``fill_buckets``, after it. The entries are put in order.
     first : int
         Rank of the strip's first target.
     cores : int
         Cores.
     destinations : (sources,) array of uint64
-        Zeros; gets a bit for each core that needs it, relative to its own.
+        Zeros; gets a bit for each core that needs the source, relative to its own.
+    ends : (sources,) array of int64
+        Gets where the entries of each source end.
     """
     shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
+    largest, before = np.int64(0), np.int64(0)
+    for bucket in range(len(bucket_ends)):
+        largest = max(largest, bucket_ends[bucket] - before)
+        before = bucket_ends[bucket]
+    ordered = np.empty(largest, dtype=np.uint64)
+    places = np.zeros(4096, dtype=np.uint64)
     before = np.int64(0)
-    for bucket in range(len(ends)):
-        for place in range(before, ends[bucket]):
+    for bucket in range(len(bucket_ends)):
+        places[:] = 0
+        for place in range(before, bucket_ends[bucket]):
             entry = entries[uint64(place)] >> uint64(32)
             source = uint64(bucket) << uint64(12) | entry & uint64(0xFFF)
             rank = uint64(first) + (entry >> uint64(12))
@@ -90,38 +99,44 @@ def find_destinations(entries: npt.NDArray[np.uint64], ends: IntArray, first: in
             sender = (source ^ -(source >> shift & one)) & low
             receiver = (rank ^ -(rank >> shift & one)) & low
             destinations[source] |= one << (receiver ^ sender)
-        before = ends[bucket]
+            places[entry & uint64(0xFFF)] += one
+        end = uint64(0)
+        for number in range(min(4096, len(ends) - (bucket << 12))):
+            start = end
+            end += places[number]
+            places[number] = start
+            ends[bucket << 12 | number] = before + np.int64(end)
+        for place in range(before, bucket_ends[bucket]):
+            word = entries[uint64(place)]
+            local = word >> uint64(32) & uint64(0xFFF)
+            ordered[places[local]] = word
+            places[local] += one
+        for place in range(bucket_ends[bucket] - before):
+            entries[uint64(before + place)] = ordered[uint64(place)]
+        before = bucket_ends[bucket]
 
 
-@kernel("void(in1(uint64), in1(int64), int64, int64, int64, int64, in1(uint8), uint64[::1], "
-        "int64[::1], int64[::1])")
-def sort_entries(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: int, cores: int,
-                 streams: int, top: int, planes: npt.NDArray[np.uint8],
-                 ordered: npt.NDArray[np.uint64], ends: IntArray, sizes: IntArray) -> None:
-    """Sort entries by their source, those of a source by their target, and count those of streams.
+@kernel("void(in1(uint64), in1(int64), int64, int64, int64, int64, in1(uint8), int64[::1])")
+def count_edges(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: int, cores: int,
+                streams: int, top: int, planes: npt.NDArray[np.uint8], sizes: IntArray) -> None:
+    """Count the edges of streams.
 
     Parameters
     ----------
     entries, bucket_ends, first, cores
-        As of ``find_destinations``.
+        As of ``sort_entries``, after it.
     streams : int
         Edge streams of a core.
     top : int
         Largest weight of an edge; larger ones are several edges.
     planes : (sources,) array of uint8
         Plane of each source's message.
-    ordered : (entries of the strip,) array of uint64
-        Gets them in order.
-    ends : (sources,) array of int64
-        Gets where the entries of each source end.
     sizes : (cores * streams,) array of int64
         Zeros; gets how many edges each stream has.
     """
     shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
-    counts = np.zeros(4096, dtype=np.int64)
     before = np.int64(0)
     for bucket in range(len(bucket_ends)):
-        counts[:] = 0
         for place in range(before, bucket_ends[bucket]):
             entry = entries[uint64(place)] >> uint64(32)
             weight = np.int64(np.int32(entries[uint64(place)] & uint64(0xFFFFFFFF)))
@@ -132,17 +147,6 @@ def sort_entries(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: 
             stream = (receiver * uint64(streams) + uint64(planes[source]) * uint64(cores)
                       + (receiver ^ sender))
             sizes[stream] += 1 if abs(weight) <= top else (abs(weight) + top - 1) // top
-            counts[entry & uint64(0xFFF)] += 1
-        start = before
-        for number in range(min(4096, len(ends) - (bucket << 12))):
-            start += counts[number]
-            ends[bucket << 12 | number] = start
-            counts[number] = start - counts[number]
-        for place in range(before, bucket_ends[bucket]):
-            word = entries[uint64(place)]
-            local = word >> uint64(32) & uint64(0xFFF)
-            ordered[uint64(counts[local])] = word
-            counts[local] += 1
         before = bucket_ends[bucket]
 
 
@@ -185,15 +189,17 @@ def write_headers(sizes: IntArray, header: int, starts: IntArray, ends: IntArray
 
 @kernel("void(in1(uint64), in1(int64), in1(uint8), int64, int64, int64, int64, int64, "
         "int64[::1], uint32[::1])")
-def write_records(ordered: npt.NDArray[np.uint64], ends: IntArray, planes: npt.NDArray[np.uint8],
+def write_records(entries: npt.NDArray[np.uint64], ends: IntArray, planes: npt.NDArray[np.uint8],
                   first: int, cores: int, streams: int, width: int, top: int, places: IntArray,
                   image: npt.NDArray[np.uint32]) -> None:
     """Write all edges of a strip, from the last one to the first.
 
     Parameters
     ----------
-    ordered, ends, planes, first, cores, streams, top
+    entries, ends, first, cores
         As of ``sort_entries``, after it.
+    planes, streams, top
+        As of ``count_edges``.
     width : int
         Bits of an element.
     places : (cores * streams,) array of int64
@@ -204,15 +210,15 @@ def write_records(ordered: npt.NDArray[np.uint64], ends: IntArray, planes: npt.N
     """
     shift, low, one = uint64(np.log2(cores)), uint64(cores - 1), uint64(1)
     mask = uint64((1 << width) - 1)
-    final = np.full(len(places), 1 << 30, dtype=np.uint32)
-    end = len(ordered)
+    stream_ends = places.copy()
+    end = len(entries)
     for number in range(len(ends) - 1, -1, -1):
         source, start = uint64(number), ends[number - 1] if number else 0
         sender = (source ^ -(source >> shift & one)) & low
         plane = uint64(planes[source]) * uint64(cores)
         seen = uint64(0)
         for entry in range(end - 1, start - 1, -1):
-            word = ordered[uint64(entry)]
+            word = entries[uint64(entry)]
             target = word >> uint64(44)
             weight = np.int64(np.int32(word & uint64(0xFFFFFFFF)))
             rank = uint64(first) + target
@@ -221,8 +227,7 @@ def write_records(ordered: npt.NDArray[np.uint64], ends: IntArray, planes: npt.N
             record = (target >> shift) << uint64(16)
             stream = receiver * uint64(streams) + plane + (receiver ^ sender)
             place = places[stream] - 1
-            last = uint64(final[stream]) | (uint64(0) if seen & bit else uint64(1 << 31))
-            final[stream] = 0
+            last = uint64(0) if seen & bit else uint64(1 << 31)
             seen |= bit
             if abs(weight) > top:
                 sign = 1 if weight > 0 else -1
@@ -233,6 +238,9 @@ def write_records(ordered: npt.NDArray[np.uint64], ends: IntArray, planes: npt.N
             image[uint64(places[stream] - 1)] = record | uint64(weight) & mask | last
             places[stream] = place
         end = start
+    for stream in range(len(places)):
+        if places[stream] < stream_ends[stream]:
+            image[uint64(stream_ends[stream] - 1)] |= 1 << 30
 
 
 @kernel("void(in1(uint64), in1(uint8), int64, int64, int64[::1], uint32[:, ::1])")

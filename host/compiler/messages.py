@@ -18,8 +18,8 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.message_kernels import (
     BUCKET,
+    count_edges,
     fill_buckets,
-    find_destinations,
     sort_entries,
     write_records,
 )
@@ -109,16 +109,16 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     entries = np.empty(strip[0][-1] - strip[0][0], dtype=np.uint64)
     fill_buckets(*strip, weights, bucket_ends, entries)
     destinations = np.zeros(sources, dtype=np.uint64)
-    find_destinations(entries, bucket_ends, first, cores, destinations)
+    ends = np.empty(sources, dtype=np.int64)
+    sort_entries(entries, bucket_ends, first, cores, destinations, ends)
     sender = _cores_of(1 << sources.bit_length(), cores)[:sources]
     planes = choose_planes(sender, destinations, config)
 
-    ordered, ends = np.empty_like(entries), np.empty(sources, dtype=np.int64)
     sizes = np.zeros((cores, config.streams), dtype=np.int64)
-    sort_entries(entries, bucket_ends, first, cores, config.streams, top, planes, ordered, ends,
-                 sizes.reshape(-1))
+    count_edges(entries, bucket_ends, first, cores, config.streams, top, planes,
+                sizes.reshape(-1))
     edge_sets, starts, places = empty_edge_sets(sizes, config)
-    write_records(ordered, ends, planes, first, cores, config.streams, config.element_width, top,
+    write_records(entries, ends, planes, first, cores, config.streams, config.element_width, top,
                   places, edge_sets.reshape(-1))
     return Messages(send_lists=make_send_lists(destinations, planes, config),
                     edge_sets=[edge_sets[start:end] for start, end in pairwise(

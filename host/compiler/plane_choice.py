@@ -16,11 +16,16 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
-from hypercast.host.compiler.plane_kernels import place_messages
+from hypercast.host.compiler.plane_kernels import placing
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = ["choose_planes"]
+
+#: For each byte, a word with a byte for every bit: 255 where it is set, else 0.
+_MEMBERS = 255 * np.unpackbits(
+    np.arange(256, dtype=np.uint8)[:, None], axis=1, bitorder="little").view(np.uint64).ravel()
+
 
 def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArray[np.uint64],
                   config: Config) -> npt.NDArray[np.uint8]:
@@ -50,8 +55,8 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArra
     senders = np.ascontiguousarray(source, dtype=np.uint8)
     destinations = np.ascontiguousarray(destinations, dtype=np.uint64)
     ways = _Ways.of(config.planes, config.dimensions)
-    place_messages(senders, destinations, ways.links, ways.paths,
-                   config.eject if config.eject > 1 else 0, planes)
+    placing(len(ways.trees))(senders, destinations, ways.links, ways.trees, _MEMBERS,
+                             config.eject if config.eject > 1 else 0, planes)
     return planes
 
 
@@ -60,28 +65,29 @@ class _Ways(NamedTuple):
 
     Attributes
     ----------
-    links : (planes, cores, 6) numpy.ndarray of uint16
-        The links on the way to each core, relative to the source, as ``place_messages`` takes
-        them.
-    paths : (planes, cores) numpy.ndarray of uint64
-        The cores that a plane's flits enter on the way to each core, relative to the source.
+    links : (planes, cores) numpy.ndarray of uint16
+        The links into each core, relative to the source, as ``place_messages`` takes them.
+    trees : (parts, 256, planes) numpy.ndarray of uint64
+        The cores that a plane's flits enter on the way to some, as ``place_messages`` takes them.
     """
 
     links: npt.NDArray[np.uint16]
-    paths: npt.NDArray[np.uint64]
+    trees: npt.NDArray[np.uint64]
 
     @classmethod
     @cache
     def of(cls, planes: int, dimensions: int) -> Self:
         """The constants of a network with so many planes and dimensions."""
         cores = 1 << dimensions
-        links = np.full((planes, cores, 6), dimensions * cores, dtype=np.uint16)
+        links = np.full((planes, cores), dimensions * cores, dtype=np.uint16)
         for plane in range(planes):
-            # From the source outwards: the way to a link's sender is known.
             for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
                 core = sender ^ 1 << dimension
-                links[plane, core, 0] = dimension * cores + core
-                links[plane, core, 1:] = links[plane, sender, :-1]
-        aims = np.uint64(1) << np.arange(cores, dtype=np.uint64)
+                links[plane, core] = dimension * cores + core
+        parts = max(2, cores // 8)
+        byte, part = np.arange(256, dtype=np.uint64), 8 * np.arange(parts, dtype=np.uint64)
+        every = np.uint64((1 << cores) - 1)
+        aims = (byte << part[:, None] & every).ravel()
         return cls(links, np.stack([
-            entered_cores(aims, np.full(cores, plane), dimensions) for plane in range(planes)]))
+            entered_cores(aims, np.full(len(aims), plane), dimensions).reshape(parts, 256)
+            for plane in range(planes)], axis=2))

@@ -163,14 +163,21 @@ def test_loads_beyond_all_digits_are_alike():
 
 
 @pytest.mark.parametrize("planes", [1, 4])
-def test_there_is_a_way_to_each_core(planes):
-    ways = _Ways.of(planes, 3)
-    assert ways.links.shape[:2] == ways.paths.shape == (planes, 8)
-    for core in range(8):
-        assert np.all(ways.paths[:, core] >> np.uint64(core) & np.uint64(1) == (core > 0))
+@pytest.mark.parametrize("dimensions", [0, 3, 6])
+def test_ways_are_those_of_routers(planes, dimensions):
+    cores = 1 << dimensions
+    ways = _Ways.of(planes, dimensions)
+    assert ways.links.shape == (planes, cores)
+    assert ways.trees.shape == (max(2, cores // 8), 256, planes)
+    generator = np.random.default_rng(0)
+    for aim in (0, (1 << cores) - 1, *generator.integers(
+            0, (1 << cores) - 1, 50, dtype=np.uint64, endpoint=True).tolist()):
         for plane in range(planes):
-            # Dimension and sender of each link, the last one first.
-            links = [(link // 8, link % 8 ^ 1 << link // 8)
-                     for link in ways.links[plane, core].tolist() if link < 24]
-            assert links[::-1] == [(dimension, sender) for sender, dimension
-                                   in routing.tree(1 << core, plane, 3)]
+            entered = np.bitwise_or.reduce([
+                ways.trees[part, aim >> 8 * part & 255, plane] for part in range(len(ways.trees))])
+            # Dimension and sender of each link.
+            links = {(link // cores, link % cores ^ 1 << link // cores)
+                     for core, link in enumerate(ways.links[plane].tolist())
+                     if int(entered) >> core & 1}
+            assert links == set((dimension, sender) for sender, dimension
+                                in routing.tree(aim, plane, dimensions))
