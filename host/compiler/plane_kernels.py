@@ -22,7 +22,7 @@ _SEGMENT = 32
 _FLIT, _MEMORY = 4, 13
 #: How much the plane whose turn it is may be worse, per link, in flits.
 _TURN = 2
-#: Flits of a load that count at most, so that two loads are a byte.
+#: Flits of a load that count at most; a load is a byte.
 _MOST = 127
 
 _Placing: TypeAlias = Kernel[[
@@ -90,6 +90,9 @@ def placing(parts: int) -> _Placing:
                 count += np.uint64(1)
             return count
 
+        def lowest(word: np.uint64) -> np.uint64:
+            return size((word & (~word + np.uint64(1))) - np.uint64(1))
+
         # Of links, of what is no link and costs nothing, and of ports. A core's number changes the
         # low bits of a place only, so cores that are relative to it become others by an exclusive
         # or.
@@ -131,7 +134,7 @@ def placing(parts: int) -> _Placing:
                     aim, own = destinations[np.uint64(message)], np.uint64(sender)
                     best, least, taken = 0, np.int64(1 << 30), np.uint64(0)
                     if aim & (aim - np.uint64(1)) == 0:  # a single one, as most have
-                        relative = size(aim - np.uint64(1))
+                        relative = lowest(aim)
                         for plane in range(planes):
                             entries, met = lengths[plane, relative], np.int64(0)
                             for hop in range(4):
@@ -178,14 +181,14 @@ def placing(parts: int) -> _Placing:
                         if cost < least:
                             best, least, taken = plane, cost, entered
                     while taken:
-                        below = (taken & (~taken + np.uint64(1))) - np.uint64(1)
+                        relative = lowest(taken)
                         taken &= taken - np.uint64(1)
-                        loads[ways[best, size(below), 0] ^ own] += 1 << _FLIT
+                        loads[ways[best, relative, 0] ^ own] += 1 << _FLIT
                     left = aim if ports else np.uint64(0)
                     while left:
-                        below = (left & (~left + np.uint64(1))) - np.uint64(1)
+                        relative = lowest(left)
                         left &= left - np.uint64(1)
-                        loads[port_of[best] + (own ^ size(below))] += 1 << _FLIT
+                        loads[port_of[best] + (own ^ relative)] += 1 << _FLIT
                     chosen[np.uint64(message)] = best
 
     return place_messages
