@@ -166,7 +166,7 @@ def test_residual_connections_are_where_widths_are_equal():
 
 
 @pytest.mark.parametrize(("model", "hidden", "additions", "message"), [
-    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, not 'gat'"),
+    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, mixhop, not 'gat'"),
     ("gcnii", (4, 5), {}, r"widths that are all the same, not \[4, 5\]"),
     ("gcnii", (), {}, r"widths that are all the same, not \[\]"),
     ("gcnii", (4,), {"alpha": 0.0}, "alpha must be above 0 and below 1, not 0.0"),
