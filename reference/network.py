@@ -405,11 +405,12 @@ class Network:
         return [layer.features_out if combining else layer.features_in], backward
 
     def exponent_entry(self, tensor: Tensor) -> Tensor:
-        """The exponent file's entry of a tensor, see ``exponent_entries``."""
+        """The exponent file's entry of a tensor, see ``exponent_entries``; of an entry, itself."""
         if self.branches and tensor.kind in SUMMANDS:
             jumping = tensor.kind == Kind.JUMPING_GRADIENT
-            return Tensor(Kind.AGGREGATED_GRADIENT, during=tensor.during, source=(
-                tensor.layer if jumping else self.source(tensor.layer)))
+            source = tensor.source if not tensor.layer else \
+                tensor.layer if jumping else self.source(tensor.layer)
+            return Tensor(Kind.AGGREGATED_GRADIENT, during=tensor.during, source=source)
         return exponent_entry(tensor, jumping=bool(self.jumping), initial=bool(self.initial))
 
     @property
