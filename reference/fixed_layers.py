@@ -187,7 +187,8 @@ class FixedLayers(Generic[Number]):
                 if source in network.jumped:
                     self._drain_transposed(Tensor(Kind.JUMPING_GRADIENT, source), (outputs, name))
                 else:
-                    yield source, *self._multiply_transposed((outputs, name))
+                    base, sums = self._multiply_transposed((outputs, name))
+                    yield source, base, sums
             return
         base, sums = self._input_gradient(number)
         if network.finishes(number):
@@ -196,7 +197,7 @@ class FixedLayers(Generic[Number]):
             self._file.store(Tensor(Kind.PARTIAL_GRADIENT, number), sums, base)
 
     def _input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of the gradient of a layer's inputs, from it and those after it.
+        """Exponent and accumulators of the gradient of a layer's input, from it and those after it.
         """
         layer, weights = self._network.layers[number - 1], self._network.weights(number)
         outputs = Tensor(Kind.GRADIENT, number)

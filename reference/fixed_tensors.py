@@ -17,7 +17,7 @@ __all__ = ["FixedTensors"]
 Result = TypeVar("Result")
 
 
-class _TooLow(Exception):
+class _TooLowError(Exception):
     """An exponent was found too low for another tensor of its entry."""
 
 
@@ -71,7 +71,7 @@ class FixedTensors:
             self._revised = False
             try:
                 result = program()
-            except _TooLow:
+            except _TooLowError:
                 continue
             if not self._revised:
                 self._calibrating = False
@@ -138,7 +138,7 @@ class FixedTensors:
             self._least[entry] = self.exponents[name]
             self._revised = True
             if self._restarts:
-                raise _TooLow
+                raise _TooLowError
             for other in self._stored[entry]:
                 self.mantissas[other], _ = requantize(
                     self.mantissas[other], self.exponents[name] - before, self._width)

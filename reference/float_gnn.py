@@ -7,9 +7,10 @@ import scipy.special
 
 from hypercast.reference.array_types import BoolArray, FloatArray, FloatMatrix, SparseArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.labels import checked_labels, checked_loss_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
-from hypercast.reference.network import LINEAR, Network, initial_parameters
+from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split

@@ -1,15 +1,11 @@
-"""What is trained: the network, and its initial parameters."""
+"""What is trained: the network."""
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
-import numpy as np
-
-from hypercast.reference.array_types import FloatArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponent_entries import SUMMANDS, exponent_entry
 from hypercast.reference.require import require
@@ -17,7 +13,7 @@ from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
     "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_INITIAL", "ROOT_WEIGHTS",
-    "Dropout", "Layer", "Network", "Weight", "initial_parameters",
+    "Dropout", "Layer", "Network", "Weight",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -316,8 +312,7 @@ class Network:
         return self.readers(self.source(number))[0] == number
 
     def added_gradient(self, number: int) -> Tensor | None:
-        """The gradient of a layer's input, as far as it comes from those after it that read it, too.
-        """
+        """The gradient of a layer's input, as far as it comes from others after it that read it."""
         source = self.source(number)
         after = next((one for one in self.readers(source) if one > number), None)
         if after is None or not source:
@@ -442,28 +437,3 @@ class Network:
         """Dropout constants, one per layer."""
         return tuple(Dropout.from_rate(layer.dropout, number)
                      for number, layer in enumerate(self.layers, 1))
-
-
-def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
-    """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
-
-    Where a layer has shares of them, of the identity, or of the first layer's outputs, parameters
-    are what is multiplied with (``Layer``).
-
-    (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
-    2010.)
-    """
-    generator = np.random.default_rng(seed)
-    parameters: dict[Tensor, FloatArray] = {}
-    for number, layer in enumerate(network.layers, 1):
-        limit = math.sqrt(6 / (layer.features_in + layer.features_out))
-        for weight in network.weights(number):
-            if weight.name.kind == Kind.IDENTITY:
-                parameters[weight.name] = np.eye(*weight.shape)
-                continue
-            values = generator.uniform(-limit, limit, weight.shape)
-            if layer.beta < 1:
-                values += (1 / layer.beta - 1) * np.eye(*weight.shape)
-            parameters[weight.name] = network.share(weight.name) * values
-        parameters[Tensor(Kind.BIAS, number)] = np.zeros(layer.features_out)
-    return parameters

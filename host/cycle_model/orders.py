@@ -32,8 +32,9 @@ def choose_orders(workload: Workload) -> Workload:
     What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
     are tried, first to last, beginning with convolutions that all combine first. A pair is
     predicted with the layers next to it, as if there were no others, so that the work is linear in
-    the layers; and pairs that are alike, with neighbours that are, are predicted once. What a first layer with dropout on its
-    input aggregates would be another matrix in every step, so that layer combines first.
+    the layers; and pairs that are alike, with neighbours that are, are predicted once. What a first
+    layer with dropout on its input aggregates would be another matrix in every step, so that layer
+    combines first.
 
     Parameters
     ----------

@@ -54,7 +54,8 @@ def model_of(network, recipe, sample):
 
 
 def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
-    network = model_network(name, 7, (6,), 5, dropout=dropout, **additions)
+    hidden = (6, 5, 4) if name == "mixhop" else (6,)
+    network = model_network(name, 7, hidden, 5, dropout=dropout, **additions)
     return network.ordered(order if order in layer.orders else layer.orders[0]
                            for layer in network.layers)
 

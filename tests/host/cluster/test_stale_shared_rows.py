@@ -35,9 +35,9 @@ def stale(parts, smoothing=0.5):
 def test_bits_are_those_of_one_process(graph, model, optimiser, order, additions, boards,
                                        smoothing, width):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
-    arguments = GRAPHS[graph], Model(model, hidden=(6, 6), dropout=dropout, order=order,
+    arguments = GRAPHS[graph], Model(model, hidden=(6, 6, 6), dropout=dropout, order=order,
                                      residual=additions and model == "gcn",
-                                     jumping=additions and model != "gcnii"), \
+                                     jumping=additions and model not in ("gcnii", "mixhop")), \
         Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": stale(boards, smoothing)}
     assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
