@@ -72,10 +72,9 @@ def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
 
 def _edges(network: Network) -> tuple[tuple[int, int], ...]:
     """Numbers (from 0) of each layer of a network, and of each that reads it."""
-    last = len(network.layers) - 1
-    return tuple(sorted([*((number, number + 1) for number in range(last)),
-                         *((number - 1, last) for number in network.jumping[:-1]),
-                         *((0, number - 1) for number in network.initial)]))
+    return tuple(sorted(
+        {(weight.source - 1, number - 1) for number, _ in enumerate(network.layers, 1)
+         for weight in network.weights(number) if weight.source}))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -209,9 +208,11 @@ class Problem:
         """The operators of what works on other vertices and edges."""
         if statistics not in self._graphs:
             kinds = {board.speed: board for board in self.boards}
-            last, network = len(self.layers) - 1, self.layers[0].network
-            skips = [(number - 1, last, number) for number in network.jumping[:-1]]
-            # A sum passes from one to the one before, and to layer 2 at last.
+            network = self.layers[0].network
+            # A sum passes from one that reads to the one before; to layer 2 at last.
+            skips = [(number - 1, after - 1, reader - 1)
+                     for number, _ in enumerate(network.layers, 1)
+                     for reader, after in itertools.pairwise(network.readers(number))]
             skips += [(0, number - 1, before - 1)
                       for before, number in itertools.pairwise((2, *network.initial))]
             self._graphs[statistics] = OperatorGraph(tuple(
