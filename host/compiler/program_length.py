@@ -121,8 +121,8 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
     config = config.replace(weight_rows=1 << 16)  # whether weights fit is not asked here
     table, levels = RowTable(), range(len(rows))
     vertices = Vertices.of_layers(rows, config, table, [0 if square else one for one in levels])
-    others = [Vertices.of(count, config, table, ("source", way))
-              for way, count in enumerate(sources)]
+    others = Vertices.of_layers(
+        sources, config, table, [("source", way) for way, _ in enumerate(sources)])
     layout = Layout.of(network, config, vertices, LabelFormat(), layers=layers,
                        kept="train" not in names, shared_rows=max(
                            (one.rows for one in others), default=0))

@@ -156,8 +156,8 @@ class SamplePlan:
         self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
         #: What edges come from, both ways, if others have some of it.
         self._sources = self._with_others(sample) if sample.place.shared else {}
-        self.sources = tuple(Vertices.of(count, config, self._table, level)
-                             for level, count in self._sources.items())
+        self.sources = Vertices.of_layers(
+            [*self._sources.values()], config, self._table, [*self._sources])
         self._regions: dict[tuple[str, int], tuple[str, str]] = {}
         self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.

@@ -10,13 +10,13 @@ from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 
-__all__ = ["SUMMED", "alone_length", "programs_of_one", "shortage"]
+__all__ = ["SUMMED", "alone_length", "programs_of_one", "run_length", "shortage"]
 
 #: Programs of a board that has all layers, and samples of its own.
 SUMMED = ("step_sums", "update", "evaluate")
 #: A program is counted as a whole if it may be too long: if its layers, one by one, take more than
-#: this share of the program memory, and no more than as many times its size.
-_SURELY, _HARDLY = 2 / 3, 2
+#: this share of the program memory.
+_SURELY = 2 / 3
 #: How to change a chip of a cluster.
 _WAY = "in the cluster's file:"
 _WHAT = {"tensors": "entries of the exponent file", "program_rows": "rows of program memory"}
@@ -58,7 +58,7 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
         entries = len(frozenset().union(*(problem.layer_entries[layer] for layer in layers)))
         if entries > config.tensors:
             return _lacking(board, "tensors", entries, str(entries), share)
-        length, exact = _length(problem, layers, board, names, statistics, halo)
+        length, exact = run_length(problem, layers, board, names, statistics, halo)
     except CapacityError as error:
         return f"{board.name} ({board.kind}): {error}"
     if length <= config.program_rows:
@@ -84,15 +84,17 @@ def alone_length(problem: Problem, layer: int, board: Board,
                           square=statistics.square)
 
 
-def _length(problem: Problem, layers: Sequence[int], board: Board, names: tuple[str, ...],
-            statistics: Statistics, halo: int) -> tuple[int, bool]:
-    """Instructions, and whether they were counted as a whole."""
+def run_length(problem: Problem, layers: Sequence[int], board: Board,
+               names: tuple[str, ...] = PIECES, statistics: Statistics | None = None,
+               halo: int = 0) -> tuple[int, bool]:
+    """Instructions of layers, and whether they were counted as a whole; others as in ``shortage``.
+    """
+    statistics = statistics or problem.statistics
     config = board.config
     about = sum(alone_length(problem, layer, board, statistics) for layer in layers)
     run = range(layers[0] + 1, layers[-1] + 2)
     one_run = problem.is_one_network and len(run) == len(layers)
-    if not one_run or (not halo and not (
-            _SURELY * config.program_rows < about < _HARDLY * config.program_rows)):
+    if not one_run or (not halo and not _SURELY * config.program_rows < about <= COUNTED):
         return about, False
     network = problem.layers[0].network
     return program_length(

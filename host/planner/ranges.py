@@ -5,12 +5,15 @@ import math
 from collections.abc import Sequence
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.chip_limits import alone_length
+from hypercast.host.planner.chip_limits import alone_length, run_length
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["Ranges", "refused"]
+
+#: How many times as many instructions layers may take one by one as together, at most.
+_MUCH = 1.5
 
 
 class Ranges:
@@ -42,7 +45,7 @@ class Ranges:
             for speed, board in kinds.items()}
         self._inputs = {speed: [_inputs(problem, begin, board) for begin in range(self.count)]
                         for speed, board in kinds.items()}
-        part = problem.statistics.part(chunks)
+        self._part = part = problem.statistics.part(chunks)
         self._lengths = {speed: list(itertools.accumulate(
             (alone_length(problem, one, board, part) for one in numbers), initial=0))
             for speed, board in kinds.items()}
@@ -60,10 +63,15 @@ class Ranges:
         return sums[end] - sums[begin]
 
     def fits_chip(self, begin: int, end: int, board: Board) -> bool:
-        """Whether a board's chip has the entries and about the instructions that layers need."""
+        """Whether a board's chip has the entries and instructions that some layers need."""
         lengths, config = self._lengths[board.speed], board.config
-        return self._entries[begin][end - begin - 1] <= config.tensors \
-            and lengths[end] - lengths[begin] <= config.program_rows
+        if self._entries[begin][end - begin - 1] > config.tensors:
+            return False
+        about = lengths[end] - lengths[begin]
+        if not config.program_rows < about < _MUCH * config.program_rows:
+            return about <= config.program_rows
+        return run_length(self.problem, range(begin, end), board,
+                          statistics=self._part)[0] <= config.program_rows
 
     def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:
         """Whether a board has room for some layers, and micro-batches in flight."""

@@ -66,13 +66,14 @@ def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster |
     if cluster:
         check_board_memory(model, cluster, boards=boards, runs=runs,
                            in_flight=assignment.in_flight, division=division,
-                           stale=assignment.stale, staleness=weight_staleness(assignment, model))
+                           stale=assignment.stale, staleness=weight_staleness(assignment, model),
+                           chunks=assignment.chunks or 1)
 
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
                        runs: Sequence[range] = (), in_flight: Sequence[int] = (),
                        division: Division | None = None, stale: bool = False,
-                       staleness: Sequence[int] = ()) -> None:
+                       staleness: Sequence[int] = (), chunks: int = 1) -> None:
     """Refuse boards that do not hold what they would have to.
 
     Parameters
@@ -95,6 +96,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
     staleness : sequence of int
         By how many steps the weights of each layer are older than the newest, if some are: boards
         keep all versions in between.
+    chunks : int
+        Into how many chunks of vertices they take a whole graph.
 
     Raises
     ------
@@ -103,7 +106,7 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
         help.
     """
     needs = _parts(model, cluster, division, stale) if division else _stages(
-        model, cluster, runs, in_flight or range(boards, 0, -1), staleness)
+        model, cluster, runs, in_flight or range(boards, 0, -1), staleness, chunks)
     for board, (need, lacking) in zip(boards_of(cluster, boards), needs, strict=True):
         if board.config.element_width != model.recipe.element_width:
             raise DescriptionError(
@@ -124,7 +127,7 @@ def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> P
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
             in_flight: Sequence[int],
-            staleness: Sequence[int]) -> Iterator[tuple[Footprint, str]]:
+            staleness: Sequence[int], chunks: int) -> Iterator[tuple[Footprint, str]]:
     """Room that each board needs, and what its chip lacks."""
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
@@ -137,7 +140,8 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
         flight = min(most, model.recipe.micro_batches) if runs else 1
         yield (stage_footprint(problem, stage, board, flight, versions),
                shortage(problem, stage.layers, board, f"layers {run[0]} to {run[-1]}",
-                        PIECES if runs else SUMMED))
+                        PIECES if runs else SUMMED,
+                        problem.statistics.part(chunks) if chunks > 1 else None))
 
 
 def _parts(model: InitialModel, cluster: Cluster, division: Division,
