@@ -119,10 +119,10 @@ def _between_neighbours(network: Network, layers: range) -> tuple[Network, range
 def _length(network: Network, config: Config, rows: tuple[int, ...], names: tuple[str, ...],
             layers: range, square: bool, sources: tuple[int, ...]) -> int:
     config = config.replace(weight_rows=1 << 16)  # whether weights fit is not asked here
-    table, levels = RowTable(), range(len(rows))
-    vertices = Vertices.of_layers(rows, config, table, [0 if square else one for one in levels])
-    others = Vertices.of_layers(
-        sources, config, table, [("source", way) for way, _ in enumerate(sources)])
+    levels = [0 if square else level for level in range(len(rows))]
+    vertices = Vertices.of_layers([*rows, *sources], config, RowTable(), [
+        *levels, *(("source", way) for way, _ in enumerate(sources))])
+    vertices, others = vertices[:len(rows)], vertices[len(rows):]
     layout = Layout.of(network, config, vertices, LabelFormat(), layers=layers,
                        kept="train" not in names, shared_rows=max(
                            (one.rows for one in others), default=0))
