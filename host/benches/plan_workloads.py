@@ -1,15 +1,16 @@
 """Trainings and clusters on which systems that split a training are compared."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
-from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.planner.problem import NetworkLayer, Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, Layer, Network
 
-__all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "whole"]
+__all__ = ["CLUSTERS", "WORKLOADS", "boards_of", "branched", "deep", "whole"]
 
 #: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
 CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
@@ -20,6 +21,13 @@ _PRODUCTS = GraphStatistics(vertices=2_449_029, edges=123_718_280, features=100,
 _VERTICES, _EDGES, _FEATURES, _CLASSES = 2_750, 57_260, 602, 41
 #: Micro-batches of a step.
 _SAMPLES = 16
+
+
+def boards_of(name: str) -> Cluster:
+    """A cluster by its name, whose chips have large exponent files."""
+    cluster = load_cluster(name)
+    return replace(cluster, boards=tuple(
+        replace(board, config=board.config.replace(tensors=_ENTRIES)) for board in cluster.boards))
 
 
 def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> Problem:
@@ -69,14 +77,17 @@ def _sampled(layers: int) -> Statistics:
                       sampled=True)
 
 
+#: Entries of the exponent file that chips have, the most there can be, and layers for which these
+#: are enough on one board.
+_ENTRIES, _DEEP = 256, 31
 #: What fits boards of 64 kB.
 _SMALL = GraphStatistics(vertices=300, edges=1_200, features=8, classes=4)
 _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
     **{f"{name}, whole graph": partial(whole, graph, (128,))
        for name, graph in ({name: GRAPHS[name] for name in ("Reddit", "Yelp", "AmazonProducts")}
                            | {"ogbn-products": _PRODUCTS}).items()},
-    "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * 31),
-    "deep network, samples": partial(deep, layers=32, hidden=64),
+    "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * (_DEEP - 1)),
+    "deep network, samples": partial(deep, layers=_DEEP, hidden=64),
     "branched network": branched,
 }
 #: Cluster to trainings by name.

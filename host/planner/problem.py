@@ -1,13 +1,14 @@
 """What the planner is asked: a network, on what, with which boards."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.planner.layer_costs import (
     chosen_orders,
     layer_cost,
@@ -42,18 +43,6 @@ class NetworkLayer(NamedTuple):
     def columns(self) -> int:
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
-
-    @property
-    def entries(self) -> int:
-        """Entries of the exponent file that it has for itself, in training and evaluation."""
-        layer, first = self.network.layers[self.number - 1], self.number == 1
-        root = bool(layer.root) and not first
-        count = (5 if layer.order == LINEAR else 8) + root
-        if self.network.jumping and self.number < len(self.network.layers):
-            # All layers have one for outputs, in training and in evaluation, and for gradients.
-            count -= 2 + (root or (layer.order == AGGREGATE_FIRST and not first))
-        # These have one for gradients.
-        return count - (self.number in self.network.initial)
 
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
@@ -275,11 +264,28 @@ class Problem:
         return [columns for _, network, number in self.layers
                 for way in network.summed_columns(number) for columns in way]
 
+    @cached_property
+    def layer_entries(self) -> tuple[frozenset[Hashable], ...]:
+        """Entries of the exponent file that each layer needs; some need the same.
+
+        What reads a layer of another network, or a piece of a layer, needs the entries of that.
+        """
+        if self.is_one_network:
+            return tuple(layer_entries(network, [number]) for _, network, number in self.layers)
+        found = []
+        for place, (_, network, number) in enumerate(self.layers):
+            entries = set[Hashable]()
+            for name in layer_entries(network, [number]):
+                makers = self.graph.sources[place] if name.layer == number - 1 else (place,)
+                entries |= {(maker, name.kind, name.during) for maker in makers} if name.layer \
+                    else {name}
+            found.append(frozenset(entries))
+        return tuple(found)
+
     @property
     def entries(self) -> int:
         """Entries of the exponent file, in training and evaluation."""
-        common = 6 if self.layers[0].network.jumping else 3
-        return common + sum(layer.entries for layer in self.layers)
+        return len(frozenset().union(*self.layer_entries))
 
     @property
     def weights(self) -> int:
