@@ -19,6 +19,7 @@ from hypercast.host.planner.pipelines import evaluated
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
+from hypercast.host.planner.strategies import graphpipe
 from hypercast.host.planner.strategies.bapipe import DISCIPLINE
 from hypercast.host.planner.strategies.equal_layers import GPIPE, equal_stages
 from hypercast.host.planner.strategies.gnnpipe import DISCIPLINE as GNNPIPE
@@ -128,6 +129,11 @@ def _chunks(problem: Problem) -> Plan | str:
     return evaluated(problem, GNNPIPE, stages, "GPipe", chunks=8)
 
 
+def _graph_of_stages(problem: Problem) -> Plan | str:
+    [plan] = graphpipe.plans(problem)
+    return plan if isinstance(plan, Plan) else plan.reason
+
+
 def _equal(problem: Problem) -> Plan | str:
     return evaluated(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
 
@@ -152,6 +158,7 @@ _DEEP_WALKS = {"sampling": Sampling(sampler="walks", batch=30, coverage=6.0),
 _NEIGHBOURS = {"sampling": Sampling(sampler="neighbours", batch=100, fan_outs=(4, 2)),
                "recipe": {"micro_batches": 8}}
 _DEEP = Model(hidden=(64,) * 7, order=("combine_first",))
+_BRANCHES = Model("mixhop", layers=5, hidden=(64,), dropout=(0.5,), order=("combine_first",))
 _TWO = Model(hidden=(128,))
 _SAGE = Model("sage", hidden=(64, 64))
 
@@ -189,6 +196,8 @@ TRAININGS = (
           recipe={"epochs": 3})
       for cluster in ("vcu128-4", _SLOW)),
     _of("layers, GPipe", "vcu128-4", _whole(900), _DEEP, _equal, **_DEEP_WALKS),
+    *(_of("layers, GraphPipe", cluster, _whole(900), _BRANCHES, _graph_of_stages, **_DEEP_WALKS)
+      for cluster in ("vcu128-4", _SLOW)),
 )
 
 

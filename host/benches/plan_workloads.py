@@ -6,7 +6,7 @@ from functools import partial
 
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.planner.problem import NetworkLayer, Problem
+from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, Layer, Network
 
@@ -43,7 +43,7 @@ def deep(cluster: Cluster, layers: int, hidden: int, samples: int = _SAMPLES) ->
     return Problem.of_network(cluster, network, _sampled(layers), micro_batches=samples)
 
 
-def branched(cluster: Cluster, branches: int = 6, length: int = 4,
+def branched(cluster: Cluster, branches: int = 3, length: int = 8,
              samples: int = _SAMPLES // 2) -> Problem:
     """Steps of a network with branches of convolutions, on samples.
 
@@ -51,25 +51,16 @@ def branched(cluster: Cluster, branches: int = 6, length: int = 4,
     outputs of all side by side.
     """
     width = 128
-    first = Network.of_widths((_FEATURES, width, width))
-    # Its own first layer stands for what a branch reads.
-    branch = Network.of_widths([width] * (length + 3))
-    joined = Network(layers=(
-        Layer(features_in=width, features_out=branches * width),
-        Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR)))
-    layers = [NetworkLayer("first", first, 1)]
-    edges, last = [], branches * length + 1
-    for number in range(branches):
-        before = 0
-        for place in range(length):
-            edges.append((before, len(layers)))
-            before = len(layers)
-            layers.append(NetworkLayer(f"branch {number + 1}, layer {place + 1}", branch,
-                                       place + 2))
-        edges.append((before, last))
-    layers.append(NetworkLayer("last", joined, 2))
-    return Problem(cluster=cluster, layers=tuple(layers), edges=tuple(sorted(edges)),
-                   statistics=_sampled(length + 2), micro_batches=samples)
+    layers = [Layer(features_in=_FEATURES, features_out=width)]
+    ends = []
+    for _ in range(branches):
+        layers += [Layer(features_in=width, features_out=width, source=None if place else 1)
+                   for place in range(length)]
+        ends.append(len(layers))
+    layers.append(Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR))
+    return Problem.of_network(
+        cluster, Network(layers=tuple(layers), jumping=tuple(ends)), _sampled(len(layers)),
+        micro_batches=samples)
 
 
 def _sampled(layers: int) -> Statistics:

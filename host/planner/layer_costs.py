@@ -74,7 +74,8 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequ
     last = len(network.layers)
     if network.jumping and number == last and last > 1:
         layer = network.layers[-1]
-        before = replace(network.layers[-2], features_out=layer.features_in, root=None)
+        before = replace(network.layers[-2], features_out=layer.features_in, root=None,
+                         source=None)
         return (_combining(before), layer), 2, range(last - 2, last + 1)
     path = network.path(number)
     index = path.index(number)

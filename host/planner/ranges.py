@@ -2,9 +2,11 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.planner.chip_limits import alone_length, run_length
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
@@ -14,6 +16,14 @@ __all__ = ["Ranges", "refused"]
 
 #: How many times as many instructions layers may take one by one as together, at most.
 _MUCH = 1.5
+
+
+def _counted(length: Callable[[], int]) -> float:
+    """A number of instructions; more than any program memory has, if no chip has room at all."""
+    try:
+        return length()
+    except CapacityError:
+        return math.inf
 
 
 class Ranges:
@@ -47,8 +57,8 @@ class Ranges:
                         for speed, board in kinds.items()}
         self._part = part = problem.statistics.part(chunks)
         self._lengths = {speed: list(itertools.accumulate(
-            (alone_length(problem, one, board, part) for one in numbers), initial=0))
-            for speed, board in kinds.items()}
+            (_counted(partial(alone_length, problem, one, board, part)) for one in numbers),
+            initial=0.0)) for speed, board in kinds.items()}
         #: Entries of the exponent file that the layers from one on need, up to each.
         self._entries = [[len(entries) for entries in itertools.accumulate(
             problem.layer_entries[begin:], lambda before, one: before | one)]
@@ -70,8 +80,8 @@ class Ranges:
         about = lengths[end] - lengths[begin]
         if not config.program_rows < about < _MUCH * config.program_rows:
             return about <= config.program_rows
-        return run_length(self.problem, range(begin, end), board,
-                          statistics=self._part)[0] <= config.program_rows
+        return _counted(lambda: run_length(self.problem, range(begin, end), board,
+                                           statistics=self._part)[0]) <= config.program_rows
 
     def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:
         """Whether a board has room for some layers, and micro-batches in flight."""
