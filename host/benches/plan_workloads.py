@@ -10,7 +10,7 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, Layer, Network
 
-__all__ = ["CLUSTERS", "WORKLOADS", "boards_of", "branched", "deep", "whole"]
+__all__ = ["CLUSTERS", "WORKLOADS", "boards_of", "branched", "deep", "unequal", "whole"]
 
 #: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
 CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
@@ -28,6 +28,14 @@ def boards_of(name: str) -> Cluster:
     cluster = load_cluster(name)
     return replace(cluster, boards=tuple(
         replace(board, config=board.config.replace(tensors=_ENTRIES)) for board in cluster.boards))
+
+
+def unequal() -> Cluster:
+    """Six VCU128, and two U50, which have half the cores."""
+    return Cluster.of_sections({
+        "boards": {name: {"board": name, "count": count, "tensors": _ENTRIES}
+                   for name, count in (("vcu128", 6), ("u50", 2))},
+        "links": {"network": {"gigabits": 100.0, "microseconds": 5.0}}})
 
 
 def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> Problem:
