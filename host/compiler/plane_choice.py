@@ -65,8 +65,9 @@ class _Ways(NamedTuple):
 
     Attributes
     ----------
-    links : (planes, cores) numpy.ndarray of uint16
-        The links into each core, relative to the source, as ``place_messages`` takes them.
+    links : (planes, cores, 6) numpy.ndarray of uint16
+        The links on the way to each core, relative to the source, as ``place_messages`` takes
+        them.
     trees : (parts, 256, planes) numpy.ndarray of uint64
         The cores that a plane's flits enter on the way to some, as ``place_messages`` takes them.
     """
@@ -79,11 +80,13 @@ class _Ways(NamedTuple):
     def of(cls, planes: int, dimensions: int) -> Self:
         """The constants of a network with so many planes and dimensions."""
         cores = 1 << dimensions
-        links = np.full((planes, cores), dimensions * cores, dtype=np.uint16)
+        links = np.full((planes, cores, 6), dimensions * cores, dtype=np.uint16)
         for plane in range(planes):
+            # From the source outwards: the way to a link's sender is known.
             for sender, dimension, _ in routing.broadcast_links(plane, dimensions):
                 core = sender ^ 1 << dimension
-                links[plane, core] = dimension * cores + core
+                links[plane, core, 0] = dimension * cores + core
+                links[plane, core, 1:] = links[plane, sender, :-1]
         parts = max(2, cores // 8)
         byte, part = np.arange(256, dtype=np.uint64), 8 * np.arange(parts, dtype=np.uint64)
         every = np.uint64((1 << cores) - 1)

@@ -34,10 +34,10 @@ _Placing: TypeAlias = Kernel[[
 def placing(parts: int) -> _Placing:
     """The function ``place_messages`` for sets of cores of so many bytes: 2, 4 or 8."""
 
-    @kernel("void(in1(uint8), in1(uint64), in2(uint16), in3(uint64), in1(uint64), int64, "
+    @kernel("void(in1(uint8), in1(uint64), in3(uint16), in3(uint64), in1(uint64), int64, "
             "uint8[::1])")
     def place_messages(senders: npt.NDArray[np.uint8], destinations: npt.NDArray[np.uint64],
-                       links: npt.NDArray[np.uint16], trees: npt.NDArray[np.uint64],
+                       ways: npt.NDArray[np.uint16], trees: npt.NDArray[np.uint64],
                        members: npt.NDArray[np.uint64], ports: int,
                        chosen: npt.NDArray[np.uint8]) -> None:
         """Give each message the plane that costs least, round by round.
@@ -48,10 +48,10 @@ def placing(parts: int) -> _Placing:
             Sending core of each message.
         destinations : (M,) array of uint64
             Destinations of each message, relative to its core; one without any is not sent.
-        links : (planes, cores) array of uint16
-            The link by which a plane's flits enter each core, relative to the source: its
-            dimension, times the cores, plus that core; the dimensions times the cores for the
-            source, which none enters.
+        ways : (planes, cores, 6) array of uint16
+            Links of a plane's flits on the way to each core, relative to the source, the last one
+            first: the dimension along which a core is entered, times the cores, plus that core.
+            Behind them, the dimensions times the cores.
         trees : (parts, 256, planes) array of uint64
             Cores that a plane's flits enter on the way to a set of cores, relative to the source,
             by each byte of the set.
@@ -62,7 +62,7 @@ def placing(parts: int) -> _Placing:
         chosen : (M,) array of uint8
             Zeros; gets the planes of messages that are sent.
         """
-        planes, cores = links.shape
+        planes, cores, _ = ways.shape
         counts = np.zeros(cores, dtype=np.int64)
         for message in range(len(senders)):
             counts[senders[message]] += destinations[message] != 0
@@ -94,7 +94,16 @@ def placing(parts: int) -> _Placing:
         # low bits of a place only, so cores that are relative to it become others by an exclusive
         # or.
         none, places = dimensions * cores, (dimensions + 1 + ports) * cores
+        port_of = np.zeros(planes, dtype=np.uint64)
+        for plane in range(planes if ports else 0):
+            port_of[plane] = none + (1 + plane % ports) * cores
         loads, flits = np.zeros(places, dtype=np.int32), np.zeros(places, dtype=np.uint8)
+        lengths = np.zeros((planes, cores), dtype=np.int64)
+        for plane in range(planes):
+            for core in range(cores):
+                for hop in range(6):
+                    lengths[plane, core] += ways[plane, core, hop] < none
+        far = parts > 2  # there are four hops in most networks, up to six in the largest
         # Flits of the links of each plane and of each port, by the core they are relative to.
         relative_flits = np.zeros((planes + ports, cores, 8 * parts), dtype=np.uint8)
         words = relative_flits.view(np.uint64)
@@ -107,11 +116,11 @@ def placing(parts: int) -> _Placing:
                 flits[place] = min(load >> _FLIT, _MOST)
             flits[none:none + cores] = 0
             for kind in range(planes + ports):
-                for relative in range(cores):
-                    base = np.int64(links[kind, relative]) if kind < planes else np.int64(
-                        none + (1 + kind - planes) * cores + relative)
+                for core in range(cores):
+                    base = np.int64(ways[kind, core, 0]) if kind < planes else np.int64(
+                        none + (1 + kind - planes) * cores + core)
                     for sender in range(cores):
-                        relative_flits[kind, sender, relative] = flits[np.uint64(base ^ sender)]
+                        relative_flits[kind, sender, core] = flits[np.uint64(base ^ sender)]
             for number in range(first, min(first + _ROUND, count)):
                 favoured = (number - first - 1) % planes
                 for sender in range(cores):
@@ -121,6 +130,31 @@ def placing(parts: int) -> _Placing:
                         continue
                     aim, own = destinations[np.uint64(message)], np.uint64(sender)
                     best, least, taken = 0, np.int64(1 << 30), np.uint64(0)
+                    if aim & (aim - np.uint64(1)) == 0:  # a single one, as most have
+                        relative = size(aim - np.uint64(1))
+                        for plane in range(planes):
+                            entries, met = lengths[plane, relative], np.int64(0)
+                            for hop in range(4):
+                                met += flits[ways[plane, relative, hop] ^ own]
+                            if far:
+                                met += flits[ways[plane, relative, 4] ^ own]
+                                met += flits[ways[plane, relative, 5] ^ own]
+                            if ports:
+                                met += flits[port_of[plane] + (own ^ relative)]
+                            cost = entries + 2 * met
+                            if plane == favoured:
+                                cost -= _TURN * entries + 1
+                            if cost < least:
+                                best, least = plane, cost
+                        for hop in range(4):
+                            loads[ways[best, relative, hop] ^ own] += 1 << _FLIT
+                        if far:
+                            loads[ways[best, relative, 4] ^ own] += 1 << _FLIT
+                            loads[ways[best, relative, 5] ^ own] += 1 << _FLIT
+                        if ports:
+                            loads[port_of[best] + (own ^ relative)] += 1 << _FLIT
+                        chosen[np.uint64(message)] = best
+                        continue
                     for plane in range(planes):
                         entered = np.uint64(0)
                         for part in range(parts):
@@ -128,14 +162,14 @@ def placing(parts: int) -> _Placing:
                         # Four sums, of two bytes each.
                         sums = np.uint64(0)
                         for part in range(parts):
-                            met = words[plane, own, part] & members[
+                            seen = words[plane, own, part] & members[
                                 entered >> eight * np.uint64(part) & byte]
-                            sums += (met & even) + (met >> eight & even)
+                            sums += (seen & even) + (seen >> eight & even)
                         if ports:
                             for part in range(parts):
-                                met = words[planes + plane % ports, own, part] & members[
+                                seen = words[planes + plane % ports, own, part] & members[
                                     aim >> eight * np.uint64(part) & byte]
-                                sums += (met & even) + (met >> eight & even)
+                                sums += (seen & even) + (seen >> eight & even)
                         entries = np.int64(size(entered))
                         cost = entries + 2 * np.int64(
                             sums * np.uint64(0x0001000100010001) >> np.uint64(48))
@@ -146,13 +180,12 @@ def placing(parts: int) -> _Placing:
                     while taken:
                         below = (taken & (~taken + np.uint64(1))) - np.uint64(1)
                         taken &= taken - np.uint64(1)
-                        loads[links[best, size(below)] ^ own] += 1 << _FLIT
+                        loads[ways[best, size(below), 0] ^ own] += 1 << _FLIT
                     left = aim if ports else np.uint64(0)
                     while left:
                         below = (left & (~left + np.uint64(1))) - np.uint64(1)
                         left &= left - np.uint64(1)
-                        loads[np.uint64(none + (1 + best % ports) * cores)
-                              + (own ^ size(below))] += 1 << _FLIT
+                        loads[port_of[best] + (own ^ size(below))] += 1 << _FLIT
                     chosen[np.uint64(message)] = best
 
     return place_messages

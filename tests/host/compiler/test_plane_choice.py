@@ -167,7 +167,7 @@ def test_loads_beyond_all_digits_are_alike():
 def test_ways_are_those_of_routers(planes, dimensions):
     cores = 1 << dimensions
     ways = _Ways.of(planes, dimensions)
-    assert ways.links.shape == (planes, cores)
+    assert ways.links.shape == (planes, cores, 6)
     assert ways.trees.shape == (max(2, cores // 8), 256, planes)
     generator = np.random.default_rng(0)
     for aim in (0, (1 << cores) - 1, *generator.integers(
@@ -177,7 +177,13 @@ def test_ways_are_those_of_routers(planes, dimensions):
                 ways.trees[part, aim >> 8 * part & 255, plane] for part in range(len(ways.trees))])
             # Dimension and sender of each link.
             links = {(link // cores, link % cores ^ 1 << link // cores)
-                     for core, link in enumerate(ways.links[plane].tolist())
+                     for core, (link, *_) in enumerate(ways.links[plane].tolist())
                      if int(entered) >> core & 1}
             assert links == set((dimension, sender) for sender, dimension
                                 in routing.tree(aim, plane, dimensions))
+    for plane in range(planes):
+        for core in range(cores):  # the last link first
+            links = [(link // cores, link % cores ^ 1 << link // cores)
+                     for link in ways.links[plane, core].tolist() if link < dimensions * cores]
+            assert links[::-1] == [(dimension, sender) for sender, dimension
+                                   in routing.tree(1 << core, plane, dimensions)]
