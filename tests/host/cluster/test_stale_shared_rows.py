@@ -1,7 +1,7 @@
 """Boards whose rows reach each other a step late train the bits of one process that has all."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
@@ -40,7 +40,11 @@ def test_bits_are_those_of_one_process(graph, model, optimiser, order, additions
                                      jumping=additions and model not in ("gcnii", "mixhop")), \
         Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": stale(boards, smoothing)}
-    assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
+    try:
+        alone = train_on(1, *arguments, **options)
+    except ArithmeticError:  # a training that goes wrong does so on boards, too
+        assume(False)
+    assert train_on(boards, *arguments, **options) == alone
 
 
 def test_one_part_is_exact_and_several_are_not():
