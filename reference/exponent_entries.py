@@ -2,7 +2,12 @@
 
 from hypercast.reference.tensor import Kind, Tensor
 
-__all__ = ["exponent_entry"]
+__all__ = ["SUMMANDS", "exponent_entry"]
+
+#: Gradients that may be added to others of the same features. With branches, those of one layer's
+#: outputs have one exponent.
+SUMMANDS = frozenset((Kind.AGGREGATED_GRADIENT, Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT,
+                      Kind.PARTIAL_GRADIENT))
 
 #: Kinds that have the exponent of another kind. Weights of a layer multiply one matrix, and their
 #: products are added.
@@ -17,7 +22,7 @@ _JUMPING = {
 #: Of all layers: the gradients of the first one's outputs that are added up.
 _INITIAL = {
     Kind.AGGREGATED_GRADIENT: Kind.AGGREGATED_GRADIENT,
-    Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.INITIAL_GRADIENT: Kind.AGGREGATED_GRADIENT}
+    Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.PARTIAL_GRADIENT: Kind.AGGREGATED_GRADIENT}
 
 
 def exponent_entry(tensor: Tensor, *, jumping: bool = False, initial: bool = False) -> Tensor:

@@ -1,6 +1,6 @@
 """The products of a network's layers, forward and backward, in integers."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -171,30 +171,50 @@ class FixedLayers(Generic[Number]):
                 else self._inputs[weight.name])
         return found
 
-    def input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of the gradient of a layer's inputs, those of layer 2 up."""
+    def input_gradients(self, number: int) -> Iterator[tuple[int, int, npt.NDArray[Number]]]:
+        """The gradients of outputs of other layers to which a layer is the last to add something.
+
+        Yields
+        ------
+        tuple
+            The other layer; exponent and accumulators of the gradient.
+        """
+        if number == 1:
+            return
+        network, outputs = self._network, Tensor(Kind.GRADIENT, number)
+        if network.jumping and number == len(network.layers):
+            for name, source, _ in network.weights(number):
+                if source in network.jumped:
+                    self._drain_transposed(Tensor(Kind.JUMPING_GRADIENT, source), (outputs, name))
+                else:
+                    base, sums = self._multiply_transposed((outputs, name))
+                    yield source, base, sums
+            return
+        base, sums = self._input_gradient(number)
+        if network.finishes(number):
+            yield network.source(number), base, sums
+        else:
+            self._file.store(Tensor(Kind.PARTIAL_GRADIENT, number), sums, base)
+
+    def _input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
+        """Exponent and accumulators of the gradient of a layer's input, from it and those after it.
+        """
         layer, weights = self._network.layers[number - 1], self._network.weights(number)
         outputs = Tensor(Kind.GRADIENT, number)
-        jumping = self._network.jumping[:-1]
-        if number == len(self._network.layers):
-            for source in jumping:
-                self._drain_transposed(
-                    Tensor(Kind.JUMPING_GRADIENT, source),
-                    (outputs, Tensor(Kind.WEIGHTS, number, source=source)))
         initial = self._network.added_initial(number)
         if number in self._network.initial:
             product = Tensor(Kind.ROOT_GRADIENT, number)
             self._drain_transposed(product, (outputs, weights[-1].name))
             if initial:
                 base, sums = self._aggregate(None, initial, product)
-                self._file.store(Tensor(Kind.INITIAL_GRADIENT, number), sums, base)
+                self._file.store(Tensor(Kind.PARTIAL_GRADIENT, number), sums, base)
         if not self._network.sums_gradients(number):
             factor = outputs if layer.order == LINEAR else Tensor(Kind.COMBINED_GRADIENT, number)
-            return self._multiply_transposed((factor, self._network.input_weights(number).name))
+            return self._multiply_transposed((factor, weights[0].name))
         parts = [Tensor(Kind.AGGREGATED_GRADIENT, number)]
         self._drain_transposed(parts[0], (outputs, weights[0].name))
-        if number - 1 in jumping:
-            parts.append(Tensor(Kind.JUMPING_GRADIENT, number - 1))
+        if added := self._network.added_gradient(number):
+            parts.append(added)
         if initial:
             parts.append(initial)
         if layer.root:

@@ -57,9 +57,9 @@ class FixedPasses:
         (hidden features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or
         dM2 and dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand
         R2 or I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated
-        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer; with
-        an initial residual, dU4 that of H1 that comes from layers 4 and up. Those of an evaluation
-        end in ``.eval``.
+        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. With
+        branches, or an initial residual, dU4 is that of what layer 4 reads, or adds, as far as it
+        comes from layers 4 and up. Those of an evaluation end in ``.eval``.
     exponents : ExponentFile
         Exponents of the tensors, by ``exponent_entries``; besides, "one" for the ones that sum a
         bias gradient.
@@ -84,7 +84,8 @@ class FixedPasses:
         self.network = network
         self.recipe = recipe
         self._width = recipe.element_width
-        self._file = FixedTensors(self._width, recipe.headroom_of, network.exponent_entry)
+        self._file = FixedTensors(self._width, recipe.headroom_of, network.exponent_entry,
+                                  restarts=not trained)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
         self._layers = FixedLayers(network, self._file)
@@ -174,7 +175,7 @@ class FixedPasses:
         if hidden:
             mask = sums > 0
             if step_key is not None:
-                mask = self.network.dropouts[number].apply(
+                mask = self.network.output_dropout(number).apply(
                     mask, step_key, self.sample.place.ranks)
                 self.masks[source] = mask
             sums *= mask
@@ -201,13 +202,12 @@ class FixedPasses:
                          rows.gradient * train[:, None], LOSS_EXPONENT)
 
     def backward_layer(self, number: int) -> None:
-        """Gradients of a layer's parameters, and of its input, but for that of the first."""
+        """Gradients of a layer's parameters, and of its input, but for the input features."""
         self.gradients |= self._layers.parameter_gradients(number)
-        if number > 1:
-            base, sums = self._layers.input_gradient(number)
-            mask = self.masks[Tensor(Kind.HIDDEN, number - 1)]
-            self._file.store(Tensor(Kind.GRADIENT, number - 1), sums * mask, base,
-                             self.network.dropouts[number - 1])
+        for source, base, sums in self._layers.input_gradients(number):
+            mask = self.masks[Tensor(Kind.HIDDEN, source)]
+            self._file.store(Tensor(Kind.GRADIENT, source), sums * mask, base,
+                             self.network.output_dropout(source))
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:

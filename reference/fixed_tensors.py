@@ -17,6 +17,10 @@ __all__ = ["FixedTensors"]
 Result = TypeVar("Result")
 
 
+class _TooLowError(Exception):
+    """An exponent was found too low for another tensor of its entry."""
+
+
 class FixedTensors:
     """Makes tensors of accumulators, as a DRAIN does.
 
@@ -26,6 +30,9 @@ class FixedTensors:
         Bits of a mantissa.
     headroom, entry_of : callable
         As of ``ExponentFile``.
+    restarts : bool
+        Whether a program that is ``calibrated`` begins again as soon as an exponent is found too
+        low. If not, what has it is rounded again, and the program begins again when it has ended.
 
     Attributes
     ----------
@@ -38,16 +45,18 @@ class FixedTensors:
     """
 
     def __init__(self, element_width: int, headroom: Callable[[Tensor], int],
-                 entry_of: Callable[[Tensor], Tensor]) -> None:
+                 entry_of: Callable[[Tensor], Tensor], *, restarts: bool = False) -> None:
         self.mantissas: dict[Tensor, IntMatrix] = {}
         width = Config(element_width=element_width).accumulator_width
         self.exponents = ExponentFile(element_width, width, headroom, entry_of)
         self.saturations: Counter[Tensor] = Counter()
+        self._restarts = restarts
         self._calibrating = False
         self._revised = False  # whether an exponent was found too low for another of its entry
         self._width = element_width
         self._entry_of = entry_of
         self._opened: set[Tensor] = set()  # entries of this program's tensors
+        self._stored: dict[Tensor, list[Tensor]] = {}  # which those are, while calibrating
         self._least: dict[Tensor, int] = {}  # exponents of entries that were found too low
 
     def calibrated(self, program: Callable[[], Result]) -> Result:
@@ -57,12 +66,16 @@ class FixedTensors:
         earlier programs found do not count.
         """
         self._least.clear()
-        self._calibrating = self._revised = True
-        while self._revised:
+        self._calibrating = True
+        while True:
             self._revised = False
-            result = program()
-        self._calibrating = False
-        return result
+            try:
+                result = program()
+            except _TooLowError:
+                continue
+            if not self._revised:
+                self._calibrating = False
+                return result
 
     @property
     def opened(self) -> frozenset[Tensor]:
@@ -72,6 +85,7 @@ class FixedTensors:
     def begin(self) -> None:
         """A program begins: each entry is opened by the first tensor that is stored."""
         self._opened.clear()
+        self._stored.clear()
 
     def opens(self, name: Tensor) -> bool:
         """Whether a tensor is the first one of its entry in this program. It is taken for stored.
@@ -105,7 +119,8 @@ class FixedTensors:
     def calibrate(self, name: Tensor, bits: int, base: int) -> None:
         """Choose the exponent of a result from its own size, in a program that is ``calibrated``.
 
-        An entry that others have keeps the largest.
+        An entry that others have keeps the largest: they are rounded again, or the program is
+        begun again.
 
         Parameters
         ----------
@@ -115,10 +130,16 @@ class FixedTensors:
             How many bits its accumulators fit in, besides a sign, and their exponent.
         """
         entry, first = self._entry_of(name), self.opens(name)
-        least = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
+        before = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]
         self.exponents.calibrate(name, base, bits)
-        if first or self.exponents[name] <= least:
-            self.exponents[name] = max(self.exponents[name], least)
+        if first or self.exponents[name] <= before:
+            self.exponents[name] = max(self.exponents[name], before)
         else:
             self._least[entry] = self.exponents[name]
             self._revised = True
+            if self._restarts:
+                raise _TooLowError
+            for other in self._stored[entry]:
+                self.mantissas[other], _ = requantize(
+                    self.mantissas[other], self.exponents[name] - before, self._width)
+        self._stored.setdefault(entry, []).append(name)

@@ -7,9 +7,10 @@ import scipy.special
 
 from hypercast.reference.array_types import BoolArray, FloatArray, FloatMatrix, SparseArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.labels import checked_labels, checked_loss_weights
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
-from hypercast.reference.network import LINEAR, Network, initial_parameters
+from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Split
@@ -63,17 +64,16 @@ class FloatGnn:
         Returns
         -------
         list of tuple
-            For each layer, the input as fed (dropped, and scaled) and the sums before ReLU; the
-            last sums are the logits.
+            For each layer, the outputs of the one before as others read them (dropped, and
+            scaled), and the sums before ReLU; the last sums are the logits.
         """
         layers: list[tuple[FloatMatrix, FloatArray]] = []
         inputs = self.features
         for number, layer in enumerate(self.network.layers, 1):
-            dropout = self.network.dropouts[number - 1] if training else Dropout()
+            dropout = self.network.output_dropout(number - 1) if training else Dropout()
             inputs = dropout.apply(inputs, self.step_key) * dropout.scale
             sums = self.parameters[Tensor(Kind.BIAS, number)]
             for weight in self.network.weights(number):
-                # Of all layers' outputs, and of the features, what is fed to the next layer.
                 source = inputs if weight.source == number - 1 else layers[weight.source][0]
                 product = np.asarray(source @ self.parameters[weight.name])
                 linear = weight.root or layer.order == LINEAR
@@ -122,7 +122,7 @@ class FloatGnn:
             outputs[np.arange(len(train)), self.labels] -= 1
         outputs *= (train * self.loss_weights / np.count_nonzero(train))[:, None]
         gradients: dict[Tensor, FloatArray] = {}
-        # Gradient of what each layer is fed.
+        # Gradients of layers' outputs as others read them.
         fed: dict[int, FloatArray | float] = dict.fromkeys(range(len(layers)), 0.0)
         for number in range(len(layers), 0, -1):
             for weight in self.network.weights(number):
@@ -133,7 +133,7 @@ class FloatGnn:
                     fed[weight.source] += right @ self.parameters[weight.name].T
             gradients[Tensor(Kind.BIAS, number)] = outputs.sum(axis=0)
             if number > 1:
-                dropout = self.network.dropouts[number - 1]
+                dropout = self.network.output_dropout(number - 1)
                 kept: BoolArray = dropout.apply(layers[number - 2][1] > 0, self.step_key)
                 outputs = kept * np.float64(dropout.scale) * fed[number - 1]
         return gradients

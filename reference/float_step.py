@@ -83,7 +83,7 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
         base, sums = layers.forward(number, step_key)
         sums = sums + np.ldexp(parameters[Tensor(Kind.BIAS, number)], -base)
         if number < last:
-            masks[number] = network.dropouts[number].apply(sums > 0, step_key)
+            masks[number] = network.output_dropout(number).apply(sums > 0, step_key)
             sums = sums * masks[number]
         kind = Kind.HIDDEN if number < last else Kind.LOGITS
         file.store(Tensor(kind, number), sums, base)
@@ -91,10 +91,9 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
     tensors[Tensor(Kind.GRADIENT, last)] = outputs * (splits == Split.TRAIN)[:, None]
     for number in range(last, 0, -1):
         layers.parameter_gradients(number)
-        if number > 1:
-            base, sums = layers.input_gradient(number)
-            file.store(Tensor(Kind.GRADIENT, number - 1), sums * masks[number - 1], base,
-                       network.dropouts[number - 1])
+        for source, base, sums in layers.input_gradients(number):
+            file.store(Tensor(Kind.GRADIENT, source), sums * masks[source], base,
+                       network.output_dropout(source))
     return tensors
 
 

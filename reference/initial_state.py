@@ -10,9 +10,10 @@ import numpy.typing as npt
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.fixed_passes import FixedPasses
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.masters import master_weights
 from hypercast.reference.momentum_exponents import first_momentum_exponent
-from hypercast.reference.network import Network, initial_parameters
+from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.require import require
 from hypercast.reference.sample import Sample

@@ -1,10 +1,11 @@
-"""The networks that go by a name: GCN, GraphSAGE, GIN and GCNII, with what may be added to them."""
+"""The networks that go by a name, with what may be added to them."""
 
 import itertools
 import math
 from collections.abc import Sequence
 
 from hypercast.reference.network import (
+    COMBINE_FIRST,
     LINEAR,
     ROOT_IDENTITY,
     ROOT_INITIAL,
@@ -16,7 +17,8 @@ from hypercast.reference.network import (
 __all__ = ["ALPHA", "MODELS", "MOST_THETA", "THETA", "model_network"]
 
 #: Models, and the normalisation of edge weights that each is defined with.
-MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum", "gcnii": "symmetric"}
+MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum", "gcnii": "symmetric",
+          "mixhop": "symmetric"}
 #: Of GCNII: share of the first layer's outputs, and strength of the identity mapping, as its paper
 #: has them for Cora.
 ALPHA, THETA = 0.1, 0.5
@@ -36,7 +38,10 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     come before the sums (Xu et al., How Powerful are Graph Neural Networks?, 2019). ``"gcnii"``: a
     linear layer, convolutions with an initial residual and identity mapping, and a linear layer
     (Chen et al., Simple and Deep Graph Convolutional Networks, 2020: its GCNII*, whose initial
-    residual has weights of its own, with a bias in each layer).
+    residual has weights of its own, with a bias in each layer). ``"mixhop"``: a linear layer,
+    branches of no, one, two and more convolutions that read it, and a linear layer that takes what
+    they end in (in the manner of Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional
+    Architectures via Sparsified Neighborhood Mixing, 2019, which has no weights between hops).
 
     Parameters
     ----------
@@ -46,10 +51,10 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
         Features of a vertex, and columns of the logits.
     hidden : sequence of int
         Outputs of every convolution but the last, or of all, with jumping knowledge and of GCNII,
-        which needs as many everywhere.
+        which needs as many everywhere. Of MixHop, those of the first layer, and of each branch.
     dropout : float
         On the input of every convolution, and of the linear layer of jumping knowledge; of all
-        layers of GCNII.
+        layers of GCNII and MixHop.
     residual : bool
         Whether hidden convolutions of as many outputs as inputs add these to their sums.
     jumping : bool
@@ -72,6 +77,11 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
             raise ValueError(f"GCNII has an initial residual; leave "
                              f"{'residual' if residual else 'jumping'} out")
         return _gcnii(features, hidden, classes, dropout, alpha, theta)
+    if model == "mixhop":
+        if residual or jumping:
+            raise ValueError(f"MixHop has branches; leave {'residual' if residual else 'jumping'} "
+                             f"out")
+        return _mixhop(features, hidden, classes, dropout)
     if jumping and not hidden:
         raise ValueError("jumping knowledge needs at least one hidden width")
     if residual and model == "sage":
@@ -117,3 +127,21 @@ def _gcnii(features: int, hidden: Sequence[int], classes: int, dropout: float, a
         Layer(features_in=features, features_out=width, order=LINEAR, dropout=dropout),
         *convolutions,
         Layer(features_in=width, features_out=classes, order=LINEAR, dropout=dropout)))
+
+
+def _mixhop(features: int, hidden: Sequence[int], classes: int, dropout: float) -> Network:
+    if len(hidden) < 3:
+        raise ValueError(f"MixHop has a first layer and two branches or more; give three hidden "
+                         f"widths or more, not {list(hidden)}")
+    first, *widths = hidden
+    layers = [Layer(features_in=features, features_out=first, order=LINEAR, dropout=dropout)]
+    ends = []
+    for hops, width in enumerate(widths):
+        layers.append(Layer(features_in=first, features_out=width, dropout=dropout, source=1,
+                            order=COMBINE_FIRST if hops else LINEAR))
+        layers += [Layer(features_in=width, features_out=width, dropout=dropout)
+                   for _ in range(hops - 1)]
+        ends.append(len(layers))
+    layers.append(Layer(features_in=sum(widths), features_out=classes, order=LINEAR,
+                        dropout=dropout))
+    return Network(layers=tuple(layers), jumping=tuple(ends))

@@ -1,23 +1,19 @@
-"""What is trained: the network, and its initial parameters."""
+"""What is trained: the network."""
 
 import itertools
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
-import numpy as np
-
-from hypercast.reference.array_types import FloatArray
 from hypercast.reference.dropout import Dropout
-from hypercast.reference.exponent_entries import exponent_entry
+from hypercast.reference.exponent_entries import SUMMANDS, exponent_entry
 from hypercast.reference.require import require
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
     "AGGREGATE_FIRST", "COMBINE_FIRST", "LINEAR", "ROOT_IDENTITY", "ROOT_INITIAL", "ROOT_WEIGHTS",
-    "Dropout", "Layer", "Network", "Weight", "initial_parameters",
+    "Dropout", "Layer", "Network", "Weight",
 ]
 
 #: ``A (H W)``: rows are multiplied by the weights, then summed over neighbours.
@@ -75,6 +71,8 @@ class Layer:
     dropout : float
         Probability with which an element of the layer's input is dropped in training. That of a
         linear layer is scaled where the bias has been added: by a power of two only.
+    source : int, optional
+        The layer (from 1) whose outputs it reads; the one before it, if none is given.
     root : str, optional
         ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: what ``dropout(H)`` is multiplied by and added
         besides, in a convolution that combines first. Or ``ROOT_INITIAL``: the first layer's
@@ -97,6 +95,7 @@ class Layer:
     features_out: int
     order: str = COMBINE_FIRST
     dropout: float = 0.0
+    source: int | None = None
     root: str | None = None
     alpha: float = 0.0
     beta: float = 1.0
@@ -141,10 +140,13 @@ class Layer:
 class Network:
     """A graph neural network: layers with a bias each, ReLU between them.
 
+    Layers that read the outputs of one layer begin branches, which end where a last layer takes the
+    outputs of several.
+
     Parameters
     ----------
     layers : tuple of Layer
-        First to last; the last one's outputs are the logits.
+        First to last, each after the one that it reads; the last one's outputs are the logits.
     jumping : tuple of int
         Layers whose outputs, side by side, are the inputs of the last one, which is linear, and
         whose outputs have dropout of the same rate (Xu et al., Representation Learning on Graphs
@@ -162,11 +164,12 @@ class Network:
 
     def __post_init__(self) -> None:
         require(self.layers, "a network needs at least one layer")
-        pairs = list(enumerate(itertools.pairwise(self.layers), 1))
-        for number, (layer, following) in pairs[:-1] if self.jumping else pairs:
-            require(layer.features_out == following.features_in,
-                     f"layer {number} has {layer.features_out} outputs, but layer {number + 1} "
-                     f"has {following.features_in} inputs")
+        if self.jumping:
+            self._check_jumping()
+        for number, layer in enumerate(self.layers, 1):
+            self._check_source(number, layer)
+        for number in range(1, len(self.layers)):
+            self._check_readers(number)
         first = self.layers[0]
         require(first.order != AGGREGATE_FIRST or first.dropout == 0,
                  f"layer 1 cannot aggregate first with dropout {first.dropout} on its input; "
@@ -174,13 +177,37 @@ class Network:
         for number, layer in enumerate(self.layers, 1):
             if layer.root == ROOT_INITIAL:
                 self._check_initial(number)
-        if self.jumping:
-            self._check_jumping()
+
+    def _check_source(self, number: int, layer: Layer) -> None:
+        if layer.source is not None:
+            require(number > 1, f"layer 1 reads the input features, and not layer {layer.source}")
+            require(1 <= layer.source < number, f"layer {number} must read one of the layers 1 to "
+                                                f"{number - 1}, not layer {layer.source}")
+            require(not self._joins(number), f"layer {number} takes the outputs of layers "
+                                             f"{self.jumping}, and not of layer {layer.source}")
+        if number > 1 and not self._joins(number):
+            source = self.source(number)
+            outputs = self.layers[source - 1].features_out
+            require(outputs == layer.features_in,
+                     f"layer {source} has {outputs} outputs, but layer {number} has "
+                     f"{layer.features_in} inputs")
+
+    def _check_readers(self, number: int) -> None:
+        readers = self.readers(number)
+        require(readers, f"no layer reads the outputs of layer {number}; let the last layer take "
+                         f"them (jumping), or leave the layer out")
+        rates = {self.layers[reader - 1].dropout for reader in readers}
+        require(len(rates) == 1, f"layers {', '.join(map(str, readers))} read the outputs of layer "
+                                 f"{number} and must have the same dropout, not "
+                                 f"{', '.join(map(str, sorted(rates)))}")
 
     def _check_initial(self, number: int) -> None:
         layer, (first, *others) = self.layers[number - 1], self.layers
         require(number > 1, "layer 1 has no outputs of a first layer to add; leave its initial "
                             "residual out")
+        require(all(one.source is None for one in self.layers),
+                 f"layer {number} adds the outputs of layer 1, which none but layer 2 can read; "
+                 f"leave branches or the initial residual out")
         require(not self.jumping, f"layer {number} adds the outputs of layer 1, which jumping "
                                   f"knowledge takes, too; leave one of them out")
         require(layer.beta == 1 or first.features_out == layer.features_out,
@@ -201,9 +228,6 @@ class Network:
         total = sum(self.layers[number - 1].features_out for number in found)
         require(last.features_in == total, f"layers {found} have {total} outputs, but the last "
                                             f"layer has {last.features_in} inputs")
-        rates = {self.layers[number].dropout for number in found}
-        require(len(rates) == 1, f"the outputs of layers {found} must have the same dropout, not "
-                                  f"{', '.join(map(str, sorted(rates)))}")
 
     @classmethod
     def of_widths(cls, widths: Sequence[int], *, dropout: float = 0.0,
@@ -227,21 +251,87 @@ class Network:
     def weights(self, number: int) -> tuple[Weight, ...]:
         """The ``Weight`` matrices of a layer (from 1), the ones of its root last."""
         layer = self.layers[number - 1]
-        if self.jumping and number == len(self.layers):
+        if self._joins(number):
             return tuple(Weight(Tensor(Kind.WEIGHTS, number, source=source), source, (
                 self.layers[source - 1].features_out, layer.features_out))
                 for source in self.jumping)
-        found = [Weight(Tensor(kind, number), number - 1, (layer.features_in, layer.features_out))
+        found = [Weight(Tensor(kind, number), self.source(number),
+                        (layer.features_in, layer.features_out))
                  for kind in (Kind.WEIGHTS, *_ROOTS[layer.root])]
         if layer.root == ROOT_INITIAL:
             found[1] = found[1]._replace(
                 source=1, shape=(self.layers[0].features_out, layer.features_out))
         return tuple(found)
 
-    def input_weights(self, number: int) -> Weight:
-        """The ``Weight`` that a layer (from 2) multiplies the outputs of the one before with."""
-        return next(weight for weight in self.weights(number)
-                    if weight.source == number - 1 and not weight.root)
+    def _joins(self, number: int) -> bool:
+        """Whether a layer takes the outputs of ``jumping``."""
+        return bool(self.jumping) and number == len(self.layers)
+
+    def source(self, number: int) -> int:
+        """The layer whose outputs a layer reads, 0 being the input; of ``jumping``, the last one.
+        """
+        source = self.layers[number - 1].source
+        return number - 1 if source is None else source
+
+    def readers(self, number: int) -> tuple[int, ...]:
+        """The layers that read the outputs of one, in order, but for initial residuals."""
+        return self._readers.get(number, ())
+
+    @cached_property
+    def _readers(self) -> dict[int, tuple[int, ...]]:
+        found: dict[int, tuple[int, ...]] = {}
+        for number, _ in enumerate(self.layers, 1):
+            for source in self.jumping if self._joins(number) else (self.source(number),):
+                found[source] = (*found.get(source, ()), number)
+        return found
+
+    def path(self, number: int) -> tuple[int, ...]:
+        """A way from the input to the logits through a layer: each but the first reads the one
+        before it.
+        """
+        before, after = [number], [number]
+        while source := self.source(before[-1]):
+            before.append(source)
+        while readers := self.readers(after[-1]):
+            after.append(readers[0])
+        return *before[:0:-1], *after
+
+    @cached_property
+    def branches(self) -> bool:
+        """Whether layers read others than the one before."""
+        return any(self.source(number) < number - 1 for number, _ in enumerate(self.layers, 1))
+
+    @cached_property
+    def jumped(self) -> tuple[int, ...]:
+        """Layers of ``jumping`` that are read by others, too."""
+        return tuple(number for number in self.jumping if len(self.readers(number)) > 1)
+
+    def finishes(self, number: int) -> bool:
+        """Whether a layer (from 2) is the first to read its input: the last to add to its gradient.
+        """
+        return self.readers(self.source(number))[0] == number
+
+    def added_gradient(self, number: int) -> Tensor | None:
+        """The gradient of a layer's input, as far as it comes from others after it that read it."""
+        source = self.source(number)
+        after = next((one for one in self.readers(source) if one > number), None)
+        if after is None or not source:
+            return None
+        return Tensor(Kind.JUMPING_GRADIENT, source) if self._joins(after) else Tensor(
+            Kind.PARTIAL_GRADIENT, after)
+
+    def gradients_after(self, numbers: Iterable[int]) -> frozenset[int]:
+        """Layers whose gradients go into those of some, by whichever way."""
+        found: set[int] = set()
+        left = list(numbers)
+        while left:
+            number = left.pop()
+            added = self.added_gradient(number) if number > 1 else None
+            more = {*self.readers(number), *(
+                one for one in self.readers(self.source(number)) if added and one > number)}
+            left += more - found
+            found |= more
+        return frozenset(found)
 
     def share(self, name: Tensor) -> float:
         """What the weights W of a layer are multiplied by in a parameter; see ``Layer``."""
@@ -259,7 +349,7 @@ class Network:
     def initial_gradient(self, number: int) -> Tensor:
         """Gradient of the first layer's outputs, of one of ``initial`` and those after it."""
         last = number == self.initial[-1]
-        return Tensor(Kind.ROOT_GRADIENT if last else Kind.INITIAL_GRADIENT, number)
+        return Tensor(Kind.ROOT_GRADIENT if last else Kind.PARTIAL_GRADIENT, number)
 
     def added_initial(self, number: int) -> Tensor | None:
         """The ``initial_gradient`` that a layer's own is added to: one of ``initial``, or layer 2.
@@ -279,9 +369,22 @@ class Network:
         If not, it is a product with transposed weights.
         """
         layer = self.layers[number - 1]
+        if self._joins(number):
+            return False
         return (layer.order == AGGREGATE_FIRST
                 or (layer.root is not None and number not in self.initial)
-                or number - 1 in self.jumping[:-1] or (number == 2 and bool(self.initial)))
+                or self.added_gradient(number) is not None
+                or (number == 2 and bool(self.initial)))
+
+    def summand_entries(self, number: int) -> frozenset[Tensor]:
+        """Entries of the exponent file of what a layer (from 2) adds to gradients of outputs."""
+        if self._joins(number):
+            names = [Tensor(Kind.JUMPING_GRADIENT, source) for source in self.jumped]
+        else:
+            added = (self.sums_gradients(number) or number in self.initial
+                     or not self.finishes(number))
+            names = [Tensor(Kind.AGGREGATED_GRADIENT, number)] * added
+        return frozenset(map(self.exponent_entry, names))
 
     def summed_columns(self, number: int) -> tuple[list[int], list[int]]:
         """Columns of each matrix that a layer (from 1) sums over neighbours, forward and backward.
@@ -297,7 +400,12 @@ class Network:
         return [layer.features_out if combining else layer.features_in], backward
 
     def exponent_entry(self, tensor: Tensor) -> Tensor:
-        """The exponent file's entry of a tensor, see ``exponent_entries``."""
+        """The exponent file's entry of a tensor, see ``exponent_entries``; of an entry, itself."""
+        if self.branches and tensor.kind in SUMMANDS:
+            jumping = tensor.kind == Kind.JUMPING_GRADIENT
+            source = tensor.source if not tensor.layer else \
+                tensor.layer if jumping else self.source(tensor.layer)
+            return Tensor(Kind.AGGREGATED_GRADIENT, during=tensor.during, source=source)
         return exponent_entry(tensor, jumping=bool(self.jumping), initial=bool(self.initial))
 
     @property
@@ -320,33 +428,12 @@ class Network:
         """Number of logits."""
         return self.layers[-1].features_out
 
+    def output_dropout(self, number: int) -> Dropout:
+        """Dropout on a layer's outputs, or, of layer 0, on the input: that of what reads them."""
+        return self.dropouts[self.readers(number)[0] - 1]
+
     @property
     def dropouts(self) -> tuple[Dropout, ...]:
         """Dropout constants, one per layer."""
         return tuple(Dropout.from_rate(layer.dropout, number)
                      for number, layer in enumerate(self.layers, 1))
-
-
-def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
-    """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
-
-    Where a layer has shares of them, of the identity, or of the first layer's outputs, parameters
-    are what is multiplied with (``Layer``).
-
-    (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
-    2010.)
-    """
-    generator = np.random.default_rng(seed)
-    parameters: dict[Tensor, FloatArray] = {}
-    for number, layer in enumerate(network.layers, 1):
-        limit = math.sqrt(6 / (layer.features_in + layer.features_out))
-        for weight in network.weights(number):
-            if weight.name.kind == Kind.IDENTITY:
-                parameters[weight.name] = np.eye(*weight.shape)
-                continue
-            values = generator.uniform(-limit, limit, weight.shape)
-            if layer.beta < 1:
-                values += (1 / layer.beta - 1) * np.eye(*weight.shape)
-            parameters[weight.name] = network.share(weight.name) * values
-        parameters[Tensor(Kind.BIAS, number)] = np.zeros(layer.features_out)
-    return parameters

@@ -29,7 +29,7 @@ class Kind(StrEnum):
     AGGREGATED_GRADIENT = "dM"
     ROOT_GRADIENT = "dS"
     JUMPING_GRADIENT = "dC"  # of hidden features, from the last layer
-    INITIAL_GRADIENT = "dU"  # of the first layer's, from this layer and those after it
+    PARTIAL_GRADIENT = "dU"  # of features that several layers read, from this one and those after
 
 
 class Pass(StrEnum):
@@ -44,7 +44,7 @@ class Pass(StrEnum):
 FORWARD = frozenset((Kind.COMBINED, Kind.ROOT, Kind.AGGREGATED, Kind.HIDDEN, Kind.LOGITS))
 #: Kinds of the backward pass: gradients with respect to features.
 BACKWARD = frozenset((Kind.GRADIENT, Kind.COMBINED_GRADIENT, Kind.AGGREGATED_GRADIENT,
-                      Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT, Kind.INITIAL_GRADIENT))
+                      Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT, Kind.PARTIAL_GRADIENT))
 #: Kinds that are matrices with a row for each vertex, or their masks.
 _OF_VERTICES = FORWARD | BACKWARD | {Kind.FEATURES, Kind.MASK}
 #: Those of them that are combined, but not aggregated yet, or no more: they have the rows of their

@@ -8,8 +8,14 @@ from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.plan_trainings import TRAININGS, measured
-from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, branched, deep
-from hypercast.host.cluster.description import load_cluster
+from hypercast.host.benches.plan_workloads import (
+    CLUSTERS,
+    WORKLOADS,
+    boards_of,
+    branched,
+    deep,
+    unequal,
+)
 from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
@@ -54,12 +60,15 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     for cluster in CLUSTERS:
         for name, make in WORKLOADS[cluster].items():
             progress(f"{name} on {cluster}")
-            problem = make(load_cluster(cluster))
+            problem = make(boards_of(cluster))
             found[name, cluster] = search(problem)
             if (name, cluster) == ("deep network, samples", "mixed"):
-                figures += _balance(problem, found[name, cluster], f"{name}, {cluster}")
+                figures += _balance(problem, f"{name}, {cluster}", None)
             if name == "deep network, whole graph":
                 figures += _memory(problem, found[name, cluster], f"{name}, {cluster}")
+    progress("64 layers on unequal boards")
+    figures += _balance(deep(unequal(), 64, 64, 64),
+                        "64 layers, 64 samples, six VCU128 and two U50", 1.5)
     slower: list[float] = []
     for (name, cluster), comparison in found.items():
         figures += _chosen(f"{name}, {cluster}", comparison, slower)
@@ -94,10 +103,10 @@ def _worked(stages: int, batches: int, name: str, sent: float, **settings: Any) 
 def _searches(progress: Callable[[str], None]) -> Iterator[Figure]:
     progress("64 layers on 16 boards")
     begin = time.process_time()
-    search(deep(load_cluster("vcu128-16"), 64, 64))
+    search(deep(boards_of("vcu128-16"), 64, 64))
     yield Figure(name="search, 64 layers on 16 boards, costs of layers included, on one processor",
                  value=time.process_time() - begin, unit="s", bar=10, relation="<=")
-    problem = branched(load_cluster("vcu128-8"), branches=4, length=6)
+    problem = branched(boards_of("vcu128-8"), branches=4, length=6)
     assert problem.graph  # costs of layers are not a part of the searches
     seconds = {}
     for strategy in (graphpipe, piper):
@@ -127,15 +136,14 @@ def _executed(progress: Callable[[str], None]) -> Iterator[Figure]:
                  value=sum(abs(planned / taken - 1) <= 0.05 for _, planned, taken in trainings))
 
 
-def _balance(problem: Problem, comparison: PlanComparison, title: str) -> Iterator[Figure]:
+def _balance(problem: Problem, title: str, bar: float | None) -> Iterator[Figure]:
     """Layers balanced by time against as many layers on each of all boards, same schedules."""
     stages = equal_stages(problem, problem.boards)
     equal = [evaluated(problem, bapipe.DISCIPLINE, stages, schedule)
              for schedule in schedules_for(stages)]
-    balanced = next(plan for plan in comparison.plans if plan.strategy == "BaPipe")
-    yield Figure(name=f"{title}: as many layers on all boards / BaPipe", unit="x", bar=1.5,
-                 value=min(one.seconds for one in equal if isinstance(one, Plan))
-                 / balanced.seconds)
+    balanced = [plan.seconds for plan in bapipe.plans(problem) if isinstance(plan, Plan)]
+    yield Figure(name=f"{title}: as many layers on all boards / BaPipe", unit="x", bar=bar,
+                 value=min(one.seconds for one in equal if isinstance(one, Plan)) / min(balanced))
     # As many layers take all boards as long as the slowest; the best is work by speed.
     speeds = [1 / problem.graph.seconds(range(len(problem.layers)), board)
               for board in problem.boards]
@@ -148,9 +156,10 @@ def _memory(problem: Problem, comparison: PlanComparison, title: str) -> Iterato
     board = problem.fastest[0]
     alone = stage_footprint(problem, BoardStage(
         tuple(range(len(problem.layers))), (board,)), board, 1).bytes_on(board)
-    least = min((plan for plan in comparison.plans if plan.exact), key=lambda plan: plan.fullest)
-    yield Figure(name=f"{title}: one board's memory / fullest board's, {least.strategy}",
-                 value=alone / least.fullest, unit="x", bar=4)
+    exact = [plan for plan in comparison.plans if plan.exact]
+    for least in sorted(exact, key=lambda plan: plan.fullest)[:1]:
+        yield Figure(name=f"{title}: one board's memory / fullest board's, {least.strategy}",
+                     value=alone / least.fullest, unit="x", bar=4)
 
 
 def _chosen(title: str, comparison: PlanComparison, slower: list[float]) -> Iterator[Figure]:

@@ -15,7 +15,7 @@ from hypercast.host.cluster.launcher import environment, mpirun
 from hypercast.host.cluster.mpi_group import world
 from hypercast.host.graphs.datasets import blocks, communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.pipelines import evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
@@ -23,6 +23,7 @@ from hypercast.host.planner.strategies.bapipe import DISCIPLINE
 from hypercast.host.planner.strategies.equal_layers import GPIPE, equal_stages
 from hypercast.host.planner.strategies.gnnpipe import DISCIPLINE as GNNPIPE
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
+from hypercast.host.planner.strategies.graphpipe import DISCIPLINE as GRAPHPIPE
 from hypercast.host.planner.strategies.pipedream import DISCIPLINE as STASHING
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
 from hypercast.host.planner.strategies.samples import evaluated_samples
@@ -128,6 +129,14 @@ def _chunks(problem: Problem) -> Plan | str:
     return evaluated(problem, GNNPIPE, stages, "GPipe", chunks=8)
 
 
+def _graph_of_stages(problem: Problem) -> Plan | str:
+    """The first layer, two branches and one of two convolutions beside each other, and the last."""
+    stages = ((0,), (1, 2), (3, 4), (5,))
+    return evaluated(problem, GRAPHPIPE, [
+        BoardStage(layers, (board,))
+        for layers, board in zip(stages, problem.boards, strict=True)], "paths")
+
+
 def _equal(problem: Problem) -> Plan | str:
     return evaluated(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
 
@@ -152,6 +161,7 @@ _DEEP_WALKS = {"sampling": Sampling(sampler="walks", batch=30, coverage=6.0),
 _NEIGHBOURS = {"sampling": Sampling(sampler="neighbours", batch=100, fan_outs=(4, 2)),
                "recipe": {"micro_batches": 8}}
 _DEEP = Model(hidden=(64,) * 7, order=("combine_first",))
+_BRANCHES = Model("mixhop", layers=4, hidden=(64,), dropout=(0.5,), order=("combine_first",))
 _TWO = Model(hidden=(128,))
 _SAGE = Model("sage", hidden=(64, 64))
 
@@ -189,6 +199,9 @@ TRAININGS = (
           recipe={"epochs": 3})
       for cluster in ("vcu128-4", _SLOW)),
     _of("layers, GPipe", "vcu128-4", _whole(900), _DEEP, _equal, **_DEEP_WALKS),
+    *(_of("graph of stages, GraphPipe", cluster, _whole(900), _BRANCHES, _graph_of_stages,
+          **_DEEP_WALKS)
+      for cluster in ("vcu128-4", _SLOW)),
 )
 
 

@@ -1,15 +1,16 @@
 """Trainings and clusters on which systems that split a training are compared."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
-from hypercast.host.cluster.description import Cluster
-from hypercast.host.planner.problem import NetworkLayer, Problem
+from hypercast.host.cluster.description import Cluster, load_cluster
+from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, Layer, Network
 
-__all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "whole"]
+__all__ = ["CLUSTERS", "WORKLOADS", "boards_of", "branched", "deep", "unequal", "whole"]
 
 #: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
 CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
@@ -20,6 +21,21 @@ _PRODUCTS = GraphStatistics(vertices=2_449_029, edges=123_718_280, features=100,
 _VERTICES, _EDGES, _FEATURES, _CLASSES = 2_750, 57_260, 602, 41
 #: Micro-batches of a step.
 _SAMPLES = 16
+
+
+def boards_of(name: str) -> Cluster:
+    """A cluster by its name, whose chips have large exponent files."""
+    cluster = load_cluster(name)
+    return replace(cluster, boards=tuple(
+        replace(board, config=board.config.replace(tensors=_ENTRIES)) for board in cluster.boards))
+
+
+def unequal() -> Cluster:
+    """Six VCU128, and two U50, which have half the cores."""
+    return Cluster.of_sections({
+        "boards": {name: {"board": name, "count": count, "tensors": _ENTRIES}
+                   for name, count in (("vcu128", 6), ("u50", 2))},
+        "links": {"network": {"gigabits": 100.0, "microseconds": 5.0}}})
 
 
 def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> Problem:
@@ -35,7 +51,7 @@ def deep(cluster: Cluster, layers: int, hidden: int, samples: int = _SAMPLES) ->
     return Problem.of_network(cluster, network, _sampled(layers), micro_batches=samples)
 
 
-def branched(cluster: Cluster, branches: int = 6, length: int = 4,
+def branched(cluster: Cluster, branches: int = 3, length: int = 8,
              samples: int = _SAMPLES // 2) -> Problem:
     """Steps of a network with branches of convolutions, on samples.
 
@@ -43,25 +59,16 @@ def branched(cluster: Cluster, branches: int = 6, length: int = 4,
     outputs of all side by side.
     """
     width = 128
-    first = Network.of_widths((_FEATURES, width, width))
-    # Its own first layer stands for what a branch reads.
-    branch = Network.of_widths([width] * (length + 3))
-    joined = Network(layers=(
-        Layer(features_in=width, features_out=branches * width),
-        Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR)))
-    layers = [NetworkLayer("first", first, 1)]
-    edges, last = [], branches * length + 1
-    for number in range(branches):
-        before = 0
-        for place in range(length):
-            edges.append((before, len(layers)))
-            before = len(layers)
-            layers.append(NetworkLayer(f"branch {number + 1}, layer {place + 1}", branch,
-                                       place + 2))
-        edges.append((before, last))
-    layers.append(NetworkLayer("last", joined, 2))
-    return Problem(cluster=cluster, layers=tuple(layers), edges=tuple(sorted(edges)),
-                   statistics=_sampled(length + 2), micro_batches=samples)
+    layers = [Layer(features_in=_FEATURES, features_out=width)]
+    ends = []
+    for _ in range(branches):
+        layers += [Layer(features_in=width, features_out=width, source=None if place else 1)
+                   for place in range(length)]
+        ends.append(len(layers))
+    layers.append(Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR))
+    return Problem.of_network(
+        cluster, Network(layers=tuple(layers), jumping=tuple(ends)), _sampled(len(layers)),
+        micro_batches=samples)
 
 
 def _sampled(layers: int) -> Statistics:
@@ -69,14 +76,17 @@ def _sampled(layers: int) -> Statistics:
                       sampled=True)
 
 
+#: Entries of the exponent file that chips have, the most there can be, and layers for which these
+#: are enough on one board.
+_ENTRIES, _DEEP = 256, 31
 #: What fits boards of 64 kB.
 _SMALL = GraphStatistics(vertices=300, edges=1_200, features=8, classes=4)
 _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
     **{f"{name}, whole graph": partial(whole, graph, (128,))
        for name, graph in ({name: GRAPHS[name] for name in ("Reddit", "Yelp", "AmazonProducts")}
                            | {"ogbn-products": _PRODUCTS}).items()},
-    "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * 31),
-    "deep network, samples": partial(deep, layers=32, hidden=64),
+    "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * (_DEEP - 1)),
+    "deep network, samples": partial(deep, layers=_DEEP, hidden=64),
     "branched network": branched,
 }
 #: Cluster to trainings by name.

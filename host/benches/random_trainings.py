@@ -116,12 +116,16 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         additions.pop("residual", None)
     if model == "gcnii":
         additions = {"alpha": choose(0.1, 0.5), "theta": choose(0.5, 1.5)}
+    if model == "mixhop":
+        additions = {}
     while True:
         count = size(vertices)
         widths = [size(features), *(size(64) for _ in range(choose(0, 1, 1, 2, 3))),
                   size(classes, 2)]
         if additions:  # two hidden layers of the same width at least; those of GCNII all have it
             widths[1:-1] = [widths[-2] if len(widths) > 2 else size(16)] * choose(2, 3)
+        if model == "mixhop":
+            widths[1:-1] = [size(24) for _ in range(choose(3, 4))]
         panels = [-(-width // config.lanes) for width in widths]
         rows = -(-count // config.cores)
         density = choose(1.0, np.exp(generator.uniform(np.log(1 / widths[0]), 0.0)))

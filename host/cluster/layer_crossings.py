@@ -32,10 +32,11 @@ class Crossing(NamedTuple):
 def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list[Crossing]:
     """What crosses in a pass of a micro-batch.
 
-    Forward, the board of the next layer needs a layer's outputs H, with their mask: it computes
-    their gradient. With jumping knowledge, so does the board of the last layer, for its products
-    only. Backward, a layer's board needs the gradient dZ of its sums. With jumping knowledge, the
-    last board makes a part dC of the gradient of H, which the board of the next layer adds up.
+    Forward, the boards of layers that read a layer's outputs need them: H. That of the first one
+    needs their mask, too, as it computes their gradient; others, only for products. Backward, a
+    layer's board needs the gradient dZ of its sums. If several read H, each but the last one adds
+    to the gradient of H what comes from those after it: dU, or dC from the last layer with jumping
+    knowledge.
 
     With an initial residual, all boards of such layers need the outputs H1, for products only.
     Backward, each adds to the gradient of H1 and passes it on, to the board of layer 2 at last.
@@ -50,17 +51,20 @@ def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list
         Whether it is a forward pass.
     """
     board = [rank for rank, run in enumerate(runs) for _ in run]
-    last, found = board[-1], list[Crossing]()
-    for layer, (here, after) in enumerate(pairwise(board), 1):
+    found = list[Crossing]()
+    for layer, here in enumerate(board[:-1], 1):
+        readers = network.readers(layer)
+        first, *others = [board[number - 1] for number in readers]
         if forward:
             hidden = Tensor(Kind.HIDDEN, layer)
-            found.append(Crossing(hidden, here, after, masked=True))
-            if layer in network.jumping and after != last:
-                found.append(Crossing(hidden, here, last))
-        else:
-            found.append(Crossing(Tensor(Kind.GRADIENT, layer), after, here))
-            if layer in network.jumping[:-1]:
-                found.append(Crossing(Tensor(Kind.JUMPING_GRADIENT, layer), last, after))
+            found.append(Crossing(hidden, here, first, masked=True))
+            found += [Crossing(hidden, here, other) for other in sorted({*others} - {first})]
+            continue
+        found.append(Crossing(Tensor(Kind.GRADIENT, layer), first, here))
+        for number, after in pairwise(readers):
+            added = network.added_gradient(number)
+            assert added
+            found.append(Crossing(added, board[after - 1], board[number - 1]))
     initial = network.initial
     if forward and initial:
         found += [Crossing(Tensor(Kind.HIDDEN, 1), board[0], target)

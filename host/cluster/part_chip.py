@@ -45,7 +45,6 @@ class PartChip(SteppedChip):
     def __init__(self, transport: Transport, pieces: Pieces, model: InitialModel, *,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self._pieces = pieces
-        self._dropouts = model.network.dropouts
         place = model.sample.place
         assert isinstance(place, SharedRows)
         self._place = place
@@ -58,9 +57,10 @@ class PartChip(SteppedChip):
             EDGES: (sample.edge_exponent, None), FEATURES: (sample.features.exponent, None)})
         key = self._rules.step_key(self._step)
         self._write_features(key)
-        for number, dropout in enumerate(self._dropouts[1:], 1):
+        network = self._model.network
+        for number, layer in enumerate(network.layers[:-1], 1):
+            dropout, columns = network.output_dropout(number), layer.features_out
             if dropout.threshold:
-                columns = self._model.network.layers[number - 1].features_out
                 write_mask(self.driver, self.job, Tensor(Kind.MASK, number), dropout.keep(
                     key, self._place.ranks[:, None], np.arange(columns)[None, :]))
         metrics, forward = self._through(FORWARD)
@@ -101,7 +101,7 @@ class PartChip(SteppedChip):
 
     def _write_features(self, step_key: int | None) -> None:
         """Write the input features without what is dropped; all of them in an evaluation."""
-        dropout, features = self._dropouts[0], self._model.sample.features.values
+        dropout, features = self._model.network.dropouts[0], self._model.sample.features.values
         if not dropout.threshold:
             return
         if step_key is not None:

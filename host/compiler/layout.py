@@ -181,27 +181,31 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
     """
     last = len(network.layers)
     layers = layers or range(1, last + 1)
-    # With jumping knowledge, what else the last layer reads, and its part of the gradient of that.
-    ends = last in layers
-    for source in network.jumping[:-1] if ends else ():
-        if source < layers[0] - 1:
+    # What they read of others, and the gradient of that, or a part of it.
+    for source in range(1, layers[0]):
+        readers = network.readers(source)
+        if any(number in layers for number in readers):
             _place(memory, Tensor(Kind.HIDDEN, source), 0, network.layers[source - 1].features_out)
-            for name, columns in _jumping_product(network, source):
-                memory.matrix(name, 1, columns)
-    if layers[0] > 1:  # what the first of them reads, and the gradient of that
-        _place(memory, Tensor(Kind.HIDDEN, layers[0] - 1), 0,
-               network.layers[layers[0] - 2].features_out)
-        _place_gradients(network, memory, config, layers[0] - 1,
-                         _jumping_product(network, layers[0] - 1))
+            ends = last in layers or readers[0] in layers
+            products = _jumping_product(network, source) if ends else []
+            if readers[0] in layers:
+                _place_gradients(network, memory, config, source, products)
+            else:
+                for name, columns in products:
+                    memory.matrix(name, 1, columns)
     if layers[0] > 2 and any(number in layers for number in network.initial):
         _place(memory, Tensor(Kind.HIDDEN, 1), 0, network.layers[0].features_out)
     for added in map(network.added_initial, layers):
         if added and added.layer not in layers:
             memory.matrix(added, 1, network.layers[0].features_out)
+    for number in layers[layers[0] == 1:]:
+        added = network.added_gradient(number)
+        if added and added.kind == Kind.PARTIAL_GRADIENT and added.layer not in layers:
+            memory.matrix(added, 1, network.layers[number - 1].features_in)
     for number in layers:
         _place_outputs(network, memory, number)
         products = _products(network, number)[1]
-        if ends or number + 1 in layers:
+        if last in layers or (number < last and network.readers(number)[0] in layers):
             products += _jumping_product(network, number)
         _place_gradients(network, memory, config, number, products)
 
@@ -261,6 +265,9 @@ def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
         backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
         if layer.root:
             backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
+    if number > 1 and not network.finishes(number) and not (
+            network.jumping and number == len(network.layers)):
+        backward.append((Tensor(Kind.PARTIAL_GRADIENT, number), layer.features_in))
     if number in network.initial:
         backward += [(name, network.layers[0].features_out) for name in dict.fromkeys(
             (Tensor(Kind.ROOT_GRADIENT, number), network.initial_gradient(number)))]
@@ -271,7 +278,7 @@ def _jumping_product(network: Network, number: int) -> Shapes:
     """With jumping knowledge, what the last layer's part of the gradient of outputs is stored in.
     """
     return [(Tensor(Kind.JUMPING_GRADIENT, number), network.layers[number - 1].features_out)
-            ] if number in network.jumping[:-1] else []
+            ] if number in network.jumped else []
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
@@ -354,9 +361,9 @@ def _bypassed_panels(network: Network, memory: MemoryMap, vertices: Sequence[Ver
     memory, as gradients where nothing is trained, takes none here.
     """
     last = len(network.layers)
-    given = {Tensor(Kind.HIDDEN, layers[0] - 1)}
-    if layers[-1] < last:
-        given.add(Tensor(Kind.GRADIENT, layers[-1]))
+    given = {Tensor(Kind.HIDDEN, number) for number in range(1, layers[0])}
+    given |= {Tensor(Kind.GRADIENT, number) for number in layers
+              if number < last and network.readers(number)[0] not in layers}
     combining = [number for number in layers
                  if network.layers[number - 1].order == COMBINE_FIRST]
     sent: list[Tensor] = []
@@ -370,7 +377,7 @@ def _bypassed_panels(network: Network, memory: MemoryMap, vertices: Sequence[Ver
         if number > 1 and network.sums_gradients(number):
             sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
         if number > 1 and network.layers[number - 1].order == AGGREGATE_FIRST:
-            sent.append(Tensor(Kind.HIDDEN, number - 1))
+            sent.append(Tensor(Kind.HIDDEN, network.source(number)))
     # Biases, and weights of roots, have gradients, too.
     right += [Tensor(Kind.GRADIENT, number) for number in combining]
     if shared:

@@ -203,7 +203,8 @@ class Program:
             if number == 1:
                 self._aggregate_features(phase, Pass.NEXT if training and self.ahead else during)
             else:
-                self._sum(phase, self._output(number - 1, during), number, middle, scale=dropout)
+                self._sum(phase, self._output(self.network.source(number), during), number, middle,
+                          scale=dropout)
             yield middle
             self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
             yield result
@@ -238,7 +239,8 @@ class Program:
 
     def _dropped(self, number: int) -> Finish:
         """What becomes of a layer's outputs in training: dropout, and the mask of what is left."""
-        return {"mask_write": Tensor(Kind.MASK, number), "dropout": self.network.dropouts[number]}
+        return {"mask_write": Tensor(Kind.MASK, number),
+                "dropout": self.network.output_dropout(number)}
 
     def _feed(self) -> Dropout | None:
         """Dropout on input features where they are read."""
@@ -278,33 +280,38 @@ class Program:
     def _input_gradient(self, number: int) -> None:
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         phase = self._phase(PhaseKind.BACKWARD, number)
-        gradient, below = Tensor(Kind.GRADIENT, number), Tensor(Kind.GRADIENT, number - 1)
+        gradient = Tensor(Kind.GRADIENT, number)
         combine = partial(self.emitter.combine, phase, gradient, transposed=True)
         if layer.order == COMBINE_FIRST:
             self._sum(phase, gradient, number, Tensor(Kind.COMBINED_GRADIENT, number),
                       backward=True)
-        if number == len(self.network.layers):
-            for weight in weights[:-1] if self.network.jumping else ():
-                combine(weight.name, Tensor(Kind.JUMPING_GRADIENT, weight.source))
         if number == 1:
+            return
+        if self.network.jumping and number == len(self.network.layers):
+            for name, source, _ in weights:
+                if source in self.network.jumped:
+                    combine(name, Tensor(Kind.JUMPING_GRADIENT, source))
+                else:
+                    combine(name, Tensor(Kind.GRADIENT, source), **self._masked(source))
             return
         initial = self.network.added_initial(number)
         if number in self.network.initial:
             product = Tensor(Kind.ROOT_GRADIENT, number)
             combine(weights[-1].name, product)
             if initial:
-                self._sum(phase, initial, number, Tensor(Kind.INITIAL_GRADIENT, number),
+                self._sum(phase, initial, number, Tensor(Kind.PARTIAL_GRADIENT, number),
                           backward=True, linear=True, roots=[product])
-        finish: Finish = {"scale": self.network.dropouts[number - 1],
-                          "mask_read": Tensor(Kind.MASK, number - 1)}
+        source = self.network.source(number)
+        result, finish = Tensor(Kind.PARTIAL_GRADIENT, number), Finish()
+        if self.network.finishes(number):
+            result, finish = Tensor(Kind.GRADIENT, source), self._masked(source)
         if not self.network.sums_gradients(number):
             combined = layer.order == COMBINE_FIRST
             factor = Tensor(Kind.COMBINED_GRADIENT, number) if combined else gradient
-            self.emitter.combine(phase, factor, self.network.input_weights(number).name, below,
-                                 transposed=True, **finish)
+            self.emitter.combine(phase, factor, weights[0].name, result, transposed=True, **finish)
             return
-        jumping = number - 1 in self.network.jumping[:-1]
-        roots = [Tensor(Kind.JUMPING_GRADIENT, number - 1)] if jumping else []
+        added = self.network.added_gradient(number)
+        roots = [added] if added else []
         aggregated = Tensor(Kind.AGGREGATED_GRADIENT, number)
         combine(weights[0].name, aggregated)
         if initial:
@@ -312,8 +319,13 @@ class Program:
         if layer.root:
             roots.append(Tensor(Kind.ROOT_GRADIENT, number))
             combine(weights[1].name, roots[-1])
-        self._sum(phase, aggregated, number, below, backward=True,
+        self._sum(phase, aggregated, number, result, backward=True,
                   linear=layer.order == LINEAR, roots=roots, **finish)
+
+    def _masked(self, number: int) -> Finish:
+        """What becomes of the gradient of a layer's outputs: that of its sums."""
+        return {"scale": self.network.output_dropout(number),
+                "mask_read": Tensor(Kind.MASK, number)}
 
     def _output(self, number: int, during: Pass = Pass.TRAINING) -> Tensor:
         """A layer's output; of layer 0, the input features."""

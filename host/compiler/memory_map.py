@@ -12,7 +12,7 @@ from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
 __all__ = ["LABELS", "CapacityError", "Listing", "MemoryMap", "Region", "index_name", "raising",
-           "require_capacity", "second"]
+           "remedy", "require_capacity", "second"]
 
 #: Name of the region of labels.
 LABELS = "labels"
@@ -30,14 +30,24 @@ class CapacityError(ValueError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
 
-def raising(config: Config, field: str, needed: int) -> str:
-    """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does."""
+def raising(config: Config, field: str, needed: int, way: str = "-P") -> str:
+    """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does.
+
+    The field's new value follows ``way``.
+    """
     sufficient = 1 << (needed - 1).bit_length()
     try:
         config.replace(**{field: sufficient})
     except ConfigurationError:
         return ""
-    return f"raise {field} to {sufficient} (-P {field}={sufficient})"
+    return f"raise {field} to {sufficient} ({way} {field}={sufficient})"
+
+
+def remedy(config: Config, field: str, needed: int, way: str = "-P") -> str:
+    """What helps if a power-of-two field is below ``needed``, as text; ``way`` as in ``raising``.
+    """
+    return raising(config, field, needed, way) or (
+        f"no configuration has as many: {_OTHERWISE.get(field, _SMALLER)}")
 
 
 def require_capacity(config: Config, field: str, needed: int, why: str,
@@ -64,10 +74,8 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
     """
     if needed <= getattr(config, field):
         return
-    remedy = raising(config, field, needed) or (
-        f"no configuration has as many: {_OTHERWISE.get(field, _SMALLER)}")
     raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
-                        f"{remedy}{otherwise and f'; or {otherwise}'}")
+                        f"{remedy(config, field, needed)}{otherwise and f'; or {otherwise}'}")
 
 
 class Listing(StrEnum):

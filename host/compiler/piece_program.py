@@ -83,11 +83,9 @@ class PieceProgram(Program):
 
     def backward(self) -> None:
         """Layers backward; sums of gradients are kept."""
-        after = range(self.layers[-1] + 1, len(self.network.layers) + 1)
-        self._go_on(Tensor(Kind.AGGREGATED_GRADIENT, 1),
-                    opened=any(map(self.network.sums_gradients, after))
-                    or (bool(after) and len(self.network.jumping) > 1)
-                    or any(number in after for number in self.network.initial))
+        after = self.network.gradients_after(self.layers).difference(self.layers)
+        for entries in map(self.network.summand_entries, after):
+            self._go_on(entries)
         for number in reversed(self.layers):
             self._backward(number)
             if self.shared:  # what accumulates is taken before the next cut
@@ -112,17 +110,14 @@ class PieceProgram(Program):
         return self.layers[-1] == len(self.network.layers)
 
     def _run_forward(self, during: Pass) -> None:
-        hidden = Tensor(Kind.HIDDEN, 1, during)
-        self._go_on(hidden, opened=self.layers[0] > 1)
+        if self.layers[0] > 1:
+            self._go_on([self.network.exponent_entry(Tensor(Kind.HIDDEN, 1, during))])
         for number in self.layers:
             self._forward_layer(number, during)
 
-    def _go_on(self, name: Tensor, *, opened: bool) -> None:
-        """What is stored may have an entry that layers elsewhere opened, if they have it in common.
-        """
-        entry = self.network.exponent_entry(name)
-        if opened and not entry.layer:
-            self.emitter.go_on([entry])
+    def _go_on(self, entries: Iterable[Tensor]) -> None:
+        """Layers elsewhere have opened entries, if they have them in common with these."""
+        self.emitter.go_on([entry for entry in entries if not entry.layer])
 
     # What differs where devices share the rows of matrices.
 
@@ -146,7 +141,7 @@ class PieceProgram(Program):
 
     def _dropped(self, number: int) -> Finish:
         finish = super()._dropped(number)
-        if self.shared and self.network.dropouts[number].threshold:
+        if self.shared and self.network.output_dropout(number).threshold:
             return {"mask_write": finish["mask_write"], "mask_read": finish["mask_write"]}
         return finish
 

@@ -13,6 +13,7 @@ from hypercast.host.compiler.assembly import (
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
+from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fitting
 from hypercast.host.compiler.memory_map import LABELS
@@ -23,7 +24,7 @@ from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
+from hypercast.reference.tensor import FEATURES, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
 
@@ -118,8 +119,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
 
     exponents = initial_exponents(model)
     if len(layers) < len(network.layers):
-        used = {EDGES, FEATURES, ONE, *map(network.exponent_entry, (*layout.weights, *(
-            name for name in memory.regions if isinstance(name, Tensor))))}
+        used = layer_entries(network, layers)
         exponents = {name: value for name, value in exponents.items() if name in used}
     tensors = numbered(exponents, config)
 

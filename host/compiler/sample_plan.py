@@ -1,5 +1,6 @@
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
+import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -151,13 +152,14 @@ class SamplePlan:
             self._levels[0] = "listed"
             rows = self._most_records(sample, rows[0]), *rows[1:]
         self._next_levels = [("next", level) for level in self._levels[:2]] if ahead else []
-        vertices = Vertices.of_layers([*rows, *rows[:len(self._next_levels)]], config, self._table,
-                                      [*self._levels, *self._next_levels])
-        self.vertices, self.following = vertices[:len(rows)], vertices[len(rows):]
         #: What edges come from, both ways, if others have some of it.
         self._sources = self._with_others(sample) if sample.place.shared else {}
-        self.sources = tuple(Vertices.of(count, config, self._table, level)
-                             for level, count in self._sources.items())
+        vertices = iter(Vertices.of_layers(
+            [*rows, *rows[:len(self._next_levels)], *self._sources.values()], config, self._table,
+            [*self._levels, *self._next_levels, *self._sources]))
+        self.vertices = tuple(itertools.islice(vertices, len(rows)))
+        self.following = tuple(itertools.islice(vertices, len(self._next_levels)))
+        self.sources = tuple(vertices)
         self._regions: dict[tuple[str, int], tuple[str, str]] = {}
         self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.

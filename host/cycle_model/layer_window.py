@@ -1,6 +1,6 @@
 """A few neighbouring layers of a workload, for predictions that do not grow with its depth."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from hypercast.host.compiler.load import Load
@@ -11,8 +11,8 @@ from hypercast.reference.tensor import Tensor
 __all__ = ["layer_window"]
 
 
-def layer_window(workload: Workload, layers: range) -> Workload:
-    """The workload of some layers as if there were no others.
+def layer_window(workload: Workload, layers: Sequence[int]) -> Workload:
+    """The workload of some layers, each of which reads the one before, as if there were no others.
 
     If they are not the first ones, they read their input as a batch's features are read. The last
     of them ends with the loss. With jumping knowledge, a linear layer takes their outputs, too.
@@ -21,36 +21,38 @@ def layer_window(workload: Workload, layers: range) -> Workload:
     ----------
     workload : Workload
         The whole step.
-    layers : range
+    layers : sequence of int
         The layers, from 1.
     """
-    network, begin = workload.network, layers[0] - 1
+    network = workload.network
     if len(layers) == len(network.layers):
         return workload
     part = _part(network, layers)
 
     def digits(ordered: Network) -> Mapping[Tensor, int]:
         orders = [layer.order for layer in network.layers]
-        orders[begin:layers[-1]] = [layer.order for layer in ordered.layers[:len(layers)]]
-        return {Tensor(name.kind, name.layer - begin, source=name.source and name.source - begin):
+        for number, layer in zip(layers, ordered.layers, strict=False):
+            orders[number - 1] = layer.order
+        places = {0: 0} | {number: place for place, number in enumerate(layers, 1)}
+        return {Tensor(name.kind, places[name.layer], source=places.get(name.source, 0)):
                 count for name, count in workload.digits(network.ordered(orders)).items()
                 if name.layer in layers}
 
-    aggregations = _Moved(workload.aggregations, begin, layers[-1], len(part.layers))
+    aggregations = _Moved(workload.aggregations, tuple(layers), len(part.layers))
     found = replace(workload, network=part, digits=digits, aggregations=aggregations)
-    return found if begin == 0 else replace(
+    return found if layers[0] == 1 else replace(
         found, words=None, sampled=True, pipelined=False, resident=False)
 
 
-def _part(network: Network, layers: range) -> Network:
+def _part(network: Network, layers: Sequence[int]) -> Network:
     """Some layers of a network."""
-    chosen = [network.layers[number - 1] for number in layers]
+    chosen = [replace(network.layers[number - 1], source=None) for number in layers]
     if layers[0] > 1:  # whose input may be anything, as may an initial residual's
         chosen = [replace(layer, root=ROOT_WEIGHTS, alpha=0.0) if layer.root == ROOT_INITIAL
                   else layer for layer in chosen]
         chosen[0] = replace(chosen[0], dropout=0.0)
     ends = layers[-1] == len(network.layers)
-    sources = {number - layers[0] + 1 for number in network.jumping if number in layers}
+    sources = {place for place, number in enumerate(layers, 1) if number in network.jumping}
     if not sources:
         return Network(layers=tuple(chosen))
     if ends:
@@ -69,26 +71,26 @@ class _Moved:
     ----------
     whole : Aggregations
         What all layers aggregate.
-    begin, end : int
-        Layers before the first one, and the last one.
+    layers : tuple of int
+        The layers.
     count : int
         Layers of the part: one that is added sums nothing over neighbours.
     """
 
     whole: Aggregations
-    begin: int
-    end: int
+    layers: tuple[int, ...]
     count: int
 
     @property
     def vertices(self) -> tuple[int, ...]:
-        found = self.whole.vertices[self.begin:self.end + 1]
+        vertices = self.whole.vertices
+        found = vertices[self.layers[0] - 1], *(vertices[number] for number in self.layers)
         return (*found, *found[-1:] * (self.count + 1 - len(found)))
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
-        return self.whole.loads(self.begin + layer, backward)
+        return self.whole.loads(self.layers[layer - 1], backward)
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
-        number = self.begin + layer
-        return self.whole.root_loads(number, backward) if number <= self.end else \
-            self.whole.root_loads(self.end, False)
+        if layer > len(self.layers):
+            return self.whole.root_loads(self.layers[-1], False)
+        return self.whole.root_loads(self.layers[layer - 1], backward)

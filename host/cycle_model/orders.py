@@ -29,11 +29,12 @@ _Alike: TypeAlias = tuple[
 def choose_orders(workload: Workload) -> Workload:
     """The workload with the orders of the fewest cycles.
 
-    What an order costs depends on the neighbouring layers: pairs of them are tried, first to last,
-    beginning with convolutions that all combine first. A pair is predicted with the layers next to
-    it, as if there were no others, so that the work is linear in the layers; and pairs that are
-    alike, with neighbours that are, are predicted once. What a first layer with dropout on its
-    input aggregates would be another matrix in every step, so that layer combines first.
+    What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
+    are tried, first to last, beginning with convolutions that all combine first. A pair is
+    predicted with the layers next to it, as if there were no others, so that the work is linear in
+    the layers; and pairs that are alike, with neighbours that are, are predicted once. What a first
+    layer with dropout on its input aggregates would be another matrix in every step, so that layer
+    combines first.
 
     Parameters
     ----------
@@ -52,19 +53,21 @@ def choose_orders(workload: Workload) -> Workload:
     trials = max(1, _CAREFUL_LAYERS * TRIALS // count)
     workload = workload.ordered(choice[0] for choice in choices)
     chosen: dict[_Alike, tuple[str, ...]] = {}
-    for first in range(max(1, count - 1)):
-        begin = max(0, min(first - 1, count - _WINDOW))
-        window = layer_window(workload, range(begin + 1, min(count, begin + _WINDOW) + 1))
-        place = first - begin
+    for number in range(min(2, count), count + 1):
+        path = workload.network.path(number)
+        first = max(0, path.index(number) - 1)
+        begin = max(0, min(first - 1, len(path) - _WINDOW))
+        window = layer_window(workload, path[begin:begin + _WINDOW])
+        place, pair = first - begin, path[first:first + 2]
         alike = _alike(window, begin, place)
         if alike not in chosen:
             orders = window.orders
             chosen[alike] = _best(window, [
-                (*orders[:place], *pair, *orders[place + 2:])
-                for pair in itertools.product(*choices[first:first + 2])], trials)
-        orders = workload.orders
-        workload = workload.ordered((*orders[:first], *chosen[alike][place:place + 2],
-                                     *orders[first + 2:]))
+                (*orders[:place], *tried, *orders[place + 2:])
+                for tried in itertools.product(*(choices[one - 1] for one in pair))], trials)
+        found = dict(zip(pair, chosen[alike][place:], strict=False))
+        workload = workload.ordered(found.get(one, order)
+                                    for one, order in enumerate(workload.orders, 1))
     return workload
 
 

@@ -76,7 +76,8 @@ def try_weights_file(trial: Trial) -> str:
     """Weights of a model for the karate club: loaded, or trained on."""
     random = trial.random
     name, hidden = random.choice(list(MODELS)), random.randint(1, 4)
-    model = Model(name=name, hidden=(hidden,), jumping=name != "gcnii" and trial.chance(0.3))
+    model = Model(name=name, hidden=(hidden,), layers=3 if name == "mixhop" else None,
+                  jumping=name not in ("gcnii", "mixhop") and trial.chance(0.3))
     network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
     shapes: dict[Tensor, tuple[int, ...]] = {
@@ -92,9 +93,11 @@ def try_weights_file(trial: Trial) -> str:
     if not whole:
         trial.note(_damage(random, path))
     if trial.chance(0.1):
-        jumping = ["--jumping"] if network.jumping else []
+        more = ["--jumping"] if model.jumping else []
+        if model.layers:
+            more += ["--layers", str(model.layers)]
         if run_command([str(path)], "train", "karate", "--model", name, "--hidden", hidden,
-                       *jumping, "--weights", path, "--epochs", 1, "--json") is None:
+                       *more, "--weights", path, "--epochs", 1, "--json") is None:
             require(not whole, "weights that are not damaged are refused")
             return REFUSED
     try:

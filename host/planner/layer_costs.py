@@ -1,5 +1,6 @@
 """What a layer costs on a board: cycles by the cycle model, memory by the compiler's layout."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -65,7 +66,7 @@ def _rows(vertices: int, config: Config) -> int:
     return -(-vertices // config.cores)
 
 
-def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, range]:
+def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequence[int]]:
     """A layer between its neighbours, its number there, and the numbers of the levels.
 
     The neighbours combine first, whatever they do in the network.
@@ -73,22 +74,25 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, rang
     last = len(network.layers)
     if network.jumping and number == last and last > 1:
         layer = network.layers[-1]
-        before = replace(network.layers[-2], features_out=layer.features_in, root=None)
+        before = replace(network.layers[-2], features_out=layer.features_in, root=None,
+                         source=None)
         return (_combining(before), layer), 2, range(last - 2, last + 1)
-    begin, end = max(1, number - 1), min(last, number + 1)
-    layers = list(network.layers[begin - 1:end])
-    if network.jumping and end == last:  # which takes the outputs of others, too
+    path = network.path(number)
+    index = path.index(number)
+    begin, end = max(0, index - 1), min(len(path), index + 2)
+    layers = [replace(network.layers[one - 1], source=None) for one in path[begin:end]]
+    if network.jumping and path[end - 1] == last:  # which takes the outputs of others, too
         layers[-1] = replace(layers[-1], features_in=layers[-2].features_out)
-    place = number - begin
+    place, levels = index - begin, [path[begin] - 1, *path[begin:end]]
     layers = [one if index == place else _combining(one) for index, one in enumerate(layers)]
     first = _combining(network.layers[0])
     if number in network.initial and first.features_out == layers[0].features_in and (
             layers[0].dropout == layers[1].dropout):
         # What is added to the gradient of the first layer's outputs goes on to the next one.
-        return (first, *layers), place + 2, range(begin - 2, end + 1)
+        return (first, *layers), place + 2, [levels[0] - 1, *levels]
     layers = [replace(one, root=ROOT_WEIGHTS, alpha=0.0) if one.root == ROOT_INITIAL else one
               for one in layers]
-    return tuple(layers), place + 1, range(begin - 1, end + 1)
+    return tuple(layers), place + 1, levels
 
 
 def _combining(layer: Layer) -> Layer:

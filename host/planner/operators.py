@@ -131,8 +131,8 @@ class OperatorGraph:
     edges : tuple of (int, int)
         Numbers of an operator and of one that reads its result.
     skips : tuple of (int, int, int)
-        The edges of jumping knowledge and of an initial residual, each with the operator that takes
-        its gradient, and adds it to its own.
+        The edges of branches, jumping knowledge and an initial residual, each with the operator
+        that takes its gradient, and adds it to its own.
 
     Raises
     ------

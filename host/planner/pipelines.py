@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.reduction import reduction_seconds
+from hypercast.host.compiler.piece_program import PIECES
+from hypercast.host.planner.chip_limits import SUMMED, programs_of_one, shortage
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, PlannedShare
 from hypercast.host.planner.problem import Problem
@@ -204,6 +206,14 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         Number of chunks, if the discipline has such.
     """
     discipline = discipline.on(stages)
+    for stage in stages:
+        for board in stage.boards:
+            if lacking := shortage(
+                    problem, stage.layers, board, _listed(problem, stage.layers),
+                    PIECES if len(stages) > 1 else SUMMED if len(stage.boards) > 1
+                    else programs_of_one(problem),
+                    problem.statistics.part(chunks) if discipline.chunked else None):
+                return lacking
     pipeline = pipeline_of(problem, stages, chain=discipline.chain,
                            chunks=chunks if discipline.chunked else 1)
     pieces = chunks if discipline.chunked else problem.micro_batches

@@ -1,13 +1,14 @@
 """What the planner is asked: a network, on what, with which boards."""
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.planner.layer_costs import (
     chosen_orders,
     layer_cost,
@@ -43,18 +44,6 @@ class NetworkLayer(NamedTuple):
         """Columns of its result."""
         return self.network.layers[self.number - 1].features_out
 
-    @property
-    def entries(self) -> int:
-        """Entries of the exponent file that it has for itself, in training and evaluation."""
-        layer, first = self.network.layers[self.number - 1], self.number == 1
-        root = bool(layer.root) and not first
-        count = (5 if layer.order == LINEAR else 8) + root
-        if self.network.jumping and self.number < len(self.network.layers):
-            # All layers have one for outputs, in training and in evaluation, and for gradients.
-            count -= 2 + (root or (layer.order == AGGREGATE_FIRST and not first))
-        # These have one for gradients.
-        return count - (self.number in self.network.initial)
-
 
 def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
     """Pieces of a layer, of about as many columns each."""
@@ -72,10 +61,9 @@ def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
 
 def _edges(network: Network) -> tuple[tuple[int, int], ...]:
     """Numbers (from 0) of each layer of a network, and of each that reads it."""
-    last = len(network.layers) - 1
-    return tuple(sorted([*((number, number + 1) for number in range(last)),
-                         *((number - 1, last) for number in network.jumping[:-1]),
-                         *((0, number - 1) for number in network.initial)]))
+    return tuple(sorted(
+        {(weight.source - 1, number - 1) for number, _ in enumerate(network.layers, 1)
+         for weight in network.weights(number) if weight.source}))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -209,9 +197,11 @@ class Problem:
         """The operators of what works on other vertices and edges."""
         if statistics not in self._graphs:
             kinds = {board.speed: board for board in self.boards}
-            last, network = len(self.layers) - 1, self.layers[0].network
-            skips = [(number - 1, last, number) for number in network.jumping[:-1]]
-            # A sum passes from one to the one before, and to layer 2 at last.
+            network = self.layers[0].network
+            # A sum passes from one that reads to the one before; to layer 2 at last.
+            skips = [(number - 1, after - 1, reader - 1)
+                     for number, _ in enumerate(network.layers, 1)
+                     for reader, after in itertools.pairwise(network.readers(number))]
             skips += [(0, number - 1, before - 1)
                       for before, number in itertools.pairwise((2, *network.initial))]
             self._graphs[statistics] = OperatorGraph(tuple(
@@ -274,11 +264,28 @@ class Problem:
         return [columns for _, network, number in self.layers
                 for way in network.summed_columns(number) for columns in way]
 
+    @cached_property
+    def layer_entries(self) -> tuple[frozenset[Hashable], ...]:
+        """Entries of the exponent file that each layer needs; some need the same.
+
+        What reads a layer of another network, or a piece of a layer, needs the entries of that.
+        """
+        if self.is_one_network:
+            return tuple(layer_entries(network, [number]) for _, network, number in self.layers)
+        found = []
+        for place, (_, network, number) in enumerate(self.layers):
+            entries = set[Hashable]()
+            for name in layer_entries(network, [number]):
+                makers = self.graph.sources[place] if name.layer == number - 1 else (place,)
+                entries |= {(maker, name.kind, name.during) for maker in makers} if name.layer \
+                    else {name}
+            found.append(frozenset(entries))
+        return tuple(found)
+
     @property
     def entries(self) -> int:
         """Entries of the exponent file, in training and evaluation."""
-        common = 6 if self.layers[0].network.jumping else 3
-        return common + sum(layer.entries for layer in self.layers)
+        return len(frozenset().union(*self.layer_entries))
 
     @property
     def weights(self) -> int:

@@ -2,14 +2,28 @@
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.planner.chip_limits import alone_length, run_length
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["Ranges", "refused"]
+
+#: How many times as many instructions layers may take one by one as together, at most.
+_MUCH = 1.5
+
+
+def _counted(length: Callable[[], int]) -> float:
+    """A number of instructions; more than any program memory has, if no chip has room at all."""
+    try:
+        return length()
+    except CapacityError:
+        return math.inf
 
 
 class Ranges:
@@ -19,9 +33,11 @@ class Ranges:
     ----------
     problem : Problem
         What is trained.
+    chunks : int
+        Into how many chunks of vertices programs take a micro-batch.
     """
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, chunks: int = 1) -> None:
         self.problem = problem
         self.count = len(problem.layers)
         graph, numbers = problem.graph, range(self.count)
@@ -39,6 +55,14 @@ class Ranges:
             for speed, board in kinds.items()}
         self._inputs = {speed: [_inputs(problem, begin, board) for begin in range(self.count)]
                         for speed, board in kinds.items()}
+        self._part = part = problem.statistics.part(chunks)
+        self._lengths = {speed: list(itertools.accumulate(
+            (_counted(partial(alone_length, problem, one, board, part)) for one in numbers),
+            initial=0.0)) for speed, board in kinds.items()}
+        #: Entries of the exponent file that the layers from one on need, up to each.
+        self._entries = [[len(entries) for entries in itertools.accumulate(
+            problem.layer_entries[begin:], lambda before, one: before | one)]
+            for begin in numbers]
         #: Bytes between the layers before one and those from it on.
         self.cuts = [graph.cut(range(begin), range(begin, self.count))
                      for begin in range(self.count)]
@@ -48,9 +72,22 @@ class Ranges:
         sums = self._seconds[board.speed]
         return sums[end] - sums[begin]
 
+    def fits_chip(self, begin: int, end: int, board: Board) -> bool:
+        """Whether a board's chip has the entries and instructions that some layers need."""
+        lengths, config = self._lengths[board.speed], board.config
+        if self._entries[begin][end - begin - 1] > config.tensors:
+            return False
+        about = lengths[end] - lengths[begin]
+        if not config.program_rows < about < _MUCH * config.program_rows:
+            return about <= config.program_rows
+        return _counted(lambda: run_length(self.problem, range(begin, end), board,
+                                           statistics=self._part)[0]) <= config.program_rows
+
     def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:
         """Whether a board has room for some layers, and micro-batches in flight."""
         config = board.config
+        if not self.fits_chip(begin, end, board):
+            return False
 
         def between(sums: dict[tuple[int, float], list[Footprint]]) -> Footprint:
             first, last = sums[board.speed][begin], sums[board.speed][end]

@@ -1,4 +1,4 @@
-"""Whether the boards of a cluster have room for their shares of a training."""
+"""Whether the boards of a cluster have room and chips for their shares of a training."""
 
 from collections.abc import Iterator, Sequence
 
@@ -12,6 +12,8 @@ from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
 from hypercast.host.cluster.timed_group import boards_of
 from hypercast.host.cluster.weight_staleness import weight_staleness
+from hypercast.host.compiler.piece_program import PIECES
+from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.problem import Problem
@@ -64,13 +66,14 @@ def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster |
     if cluster:
         check_board_memory(model, cluster, boards=boards, runs=runs,
                            in_flight=assignment.in_flight, division=division,
-                           stale=assignment.stale, staleness=weight_staleness(assignment, model))
+                           stale=assignment.stale, staleness=weight_staleness(assignment, model),
+                           chunks=assignment.chunks or 1)
 
 
 def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
                        runs: Sequence[range] = (), in_flight: Sequence[int] = (),
                        division: Division | None = None, stale: bool = False,
-                       staleness: Sequence[int] = ()) -> None:
+                       staleness: Sequence[int] = (), chunks: int = 1) -> None:
     """Refuse boards that do not hold what they would have to.
 
     Parameters
@@ -93,15 +96,18 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
     staleness : sequence of int
         By how many steps the weights of each layer are older than the newest, if some are: boards
         keep all versions in between.
+    chunks : int
+        Into how many chunks of vertices they take a whole graph.
 
     Raises
     ------
     DescriptionError
-        Names the board, what it has, how much more is needed, and what would help.
+        Names the board, what it has or its chip lacks, how much more is needed, and what would
+        help.
     """
     needs = _parts(model, cluster, division, stale) if division else _stages(
-        model, cluster, runs, in_flight or range(boards, 0, -1), staleness)
-    for board, need in zip(boards_of(cluster, boards), needs, strict=True):
+        model, cluster, runs, in_flight or range(boards, 0, -1), staleness, chunks)
+    for board, (need, lacking) in zip(boards_of(cluster, boards), needs, strict=True):
         if board.config.element_width != model.recipe.element_width:
             raise DescriptionError(
                 f"{board.name} has elements of {board.config.element_width} bits, the training of "
@@ -109,6 +115,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
         if excess := need.excess(board):
             raise DescriptionError(f"{excess} for its share; take more boards, smaller samples, or "
                                    f"--scheme graph or layers, which divide the work")
+        if lacking:
+            raise DescriptionError(lacking)
 
 
 def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> Problem:
@@ -118,7 +126,9 @@ def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> P
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
-            in_flight: Sequence[int], staleness: Sequence[int]) -> Iterator[Footprint]:
+            in_flight: Sequence[int],
+            staleness: Sequence[int], chunks: int) -> Iterator[tuple[Footprint, str]]:
+    """Room that each board needs, and what its chip lacks."""
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
         vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
@@ -127,12 +137,15 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
         run = runs[rank] if runs else range(1, layers + 1)
         stage = BoardStage(tuple(number - 1 for number in run), (board,))
         versions = 1 + max((staleness[layer] for layer in stage.layers if staleness), default=0)
-        yield stage_footprint(problem, stage, board,
-                              min(most, model.recipe.micro_batches) if runs else 1, versions)
+        flight = min(most, model.recipe.micro_batches) if runs else 1
+        yield (stage_footprint(problem, stage, board, flight, versions),
+               shortage(problem, stage.layers, board, f"layers {run[0]} to {run[-1]}",
+                        PIECES if runs else SUMMED,
+                        problem.statistics.part(chunks) if chunks > 1 else None))
 
 
 def _parts(model: InitialModel, cluster: Cluster, division: Division,
-           stale: bool) -> Iterator[Footprint]:
+           stale: bool) -> Iterator[tuple[Footprint, str]]:
     layers = tuple(range(len(model.network.layers)))
     vertices = np.bincount(division.boards, minlength=len(division.edges)).tolist()
     for board, own, edges, halo in zip(cluster.boards, vertices, division.edges.tolist(),
@@ -140,7 +153,8 @@ def _parts(model: InitialModel, cluster: Cluster, division: Division,
         problem = _problem(model, cluster, Statistics.whole(own, edges, len(layers)))
         need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
         columns = sum(problem.exchanges) if stale else max(problem.exchanges, default=0)
-        yield need + _rows(columns, halo, board)
+        yield (need + _rows(columns, halo, board),
+               shortage(problem, layers, board, "its part of the graph", halo=halo))
 
 
 def _rows(columns: int, rows: int, board: Board) -> Footprint:

@@ -59,7 +59,13 @@ class ErrorBounds:
 
     def __init__(self, gnn, real):
         self._exponents, self.network = gnn.exponents, gnn.network
-        dropouts = self.network.dropouts
+        # Of the outputs of each layer: the first one that reads them gives them dropout.
+        self.readers = {source: [
+            number for number in range(1, len(self.network.layers) + 1)
+            if any(weight.source == source and not weight.root
+                   for weight in self.network.weights(number))]
+            for source in range(len(self.network.layers))}
+        dropouts = [self.network.dropouts[numbers[0] - 1] for numbers in self.readers.values()]
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
         rows = np.arange(len(gnn.sample.labels))[:, None]
         self.scales = [dropout.keep(gnn.step_key, rows, np.arange(width)[None, :]) * dropout.scale
@@ -90,7 +96,7 @@ class ErrorBounds:
         for number in range(last, 0, -1):
             self.backward(number, outputs, back)
             if number > 1:
-                first, *others = back[number - 1]
+                first, *others = back.pop(number - 1)
                 outputs = (sum(others, first) * self.scales[number - 1]).where_positive(
                     self.sums[number - 1]).rounded(
                         self.exponent(f"dZ{number - 1}"), self.times[number - 1])
@@ -110,7 +116,7 @@ class ErrorBounds:
         inputs, weights = self.fed[first.source], self.parameters[first.name]
         if layer.order == AGGREGATE_FIRST:
             self.aggregated[number] = (self.edges @ inputs).rounded(
-                self.exponent(f"M{number}"), self.times[number - 1])
+                self.exponent(f"M{number}"), self.times[first.source])
             return (self.aggregated[number] @ weights,
                     self.exponent(f"M{number}") + self.exponent(first.name))
         product = inputs @ weights
@@ -121,10 +127,10 @@ class ErrorBounds:
             return product, (self.exponent(source) + self.exponent(first.name)
                              + self.network.dropouts[number - 1].exponent)
         exponent = self.exponent(f"T{number}")
-        product = self.edges @ product.rounded(exponent, self.times[number - 1])
+        product = self.edges @ product.rounded(exponent, self.times[first.source])
         for root in others:
             product = product + (self.fed[root.source] @ self.parameters[root.name]).rounded(
-                exponent, self.times[number - 1])
+                exponent, self.times[first.source])
         return product, self.exponent("A") + exponent
 
     def backward(self, number, outputs, back):
@@ -133,6 +139,8 @@ class ErrorBounds:
                                                    outputs.error.sum(axis=0))
         combined = (self.edges.T @ outputs).rounded(self.exponent(f"dT{number}")) \
             if layer.order == COMBINE_FIRST else outputs
+        joins = bool(self.network.jumping) and number == len(self.network.layers)
+        later = {source for source, parts in back.items() if parts}
         for weight in self.network.weights(number):
             right = outputs if weight.root else combined
             self.gradients[weight.name] = self.aggregated.get(
@@ -141,17 +149,22 @@ class ErrorBounds:
                 continue
             transposed = self.parameters[weight.name].T
             initial = number in self.network.initial
+            first = self.readers[weight.source][0] == number
             alone = layer.order != AGGREGATE_FIRST and (not layer.root or initial) and (
-                weight.source not in self.network.jumping[:-1]) and not (
+                first if joins else weight.source not in later) and not (
                     weight.source == 1 and self.network.initial)
             if alone:
                 back[weight.source].append(combined @ transposed)
                 continue
-            name = f"dS{number}" if initial else f"dM{number}" \
-                if number - 1 == weight.source else f"dC{weight.source}"
+            name = f"dC{weight.source}" if joins else \
+                f"dS{number}" if initial else f"dM{number}"
             product = (outputs @ transposed).rounded(self.exponent(name))
             if initial and number < self.network.initial[-1]:  # it is added to that of later layers
                 before = back[weight.source].pop()
                 product = (product + before).rounded(self.exponent(name))
             spread = layer.order != LINEAR and not weight.root
             back[weight.source].append(self.edges.T @ product if spread else product)
+        source = self.network.weights(number)[0].source
+        if source and not joins and self.readers[source][0] < number:
+            first, *others = back.pop(source)
+            back[source] = [sum(others, first).rounded(self.exponent(f"dU{number}"))]

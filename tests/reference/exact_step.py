@@ -24,6 +24,13 @@ class ExactStep:
         self.loss_weights = gnn.sample.loss_weights
         self.step_key = gnn.step_key
         self.gradients = {}
+        #: Layers that read the outputs of each, and gradients that the later of them have added up.
+        self.readers = {source: [
+            number for number in range(1, len(self.network.layers) + 1)
+            if any(weight.source == source and not weight.root
+                   for weight in self.network.weights(number))]
+            for source in range(len(self.network.layers))}
+        self.parts = {}
 
     def exponent(self, name):
         return self.exponents[self.network.exponent_entry(Tensor.named(name))]
@@ -83,7 +90,7 @@ class ExactStep:
             if number == last:
                 self.store(f"Z{number}", sums)
                 break
-            masks[number] = (sums > 0) & self.keep(number + 1, sums.shape)
+            masks[number] = (sums > 0) & self.keep(self.readers[number][0], sums.shape)
             fed[number] = self.store(f"H{number}", sums * masks[number])
         logits = self.tensors[f"Z{last}"].astype(np.int64)
         loss = softmax_gradient if self.labels.ndim == 1 else sigmoid_gradient
@@ -92,12 +99,11 @@ class ExactStep:
         self.store(f"dZ{last}", rows.gradient.astype(object) * train * Fraction(1, 2**33))
         for number in range(last, 0, -1):
             self.backward(number, fed)
-            if number > 1:
-                self.scaled(f"dZ{number - 1}",
-                            self.input_gradient(number) * masks[number - 1], number)
+            for source, gradient in self.input_gradients(number):
+                self.scaled(f"dZ{source}", gradient * masks[source], number)
 
     def backward(self, number, fed):
-        """Gradients of a layer's parameters, and of hidden features that jump to it."""
+        """Gradients of a layer's parameters."""
         outputs, order = self.value(f"dZ{number}"), self.network.layers[number - 1].order
         self.gradients[f"b{number}"] = outputs.sum(axis=0)
         if order == COMBINE_FIRST:
@@ -109,13 +115,28 @@ class ExactStep:
             elif order == COMBINE_FIRST and weight.name[0] == "W":
                 right = self.value(f"dT{number}")
             self.gradients[weight.name] = left.T @ right
-            if number == len(self.network.layers) and weight.source in self.network.jumping[:-1]:
-                self.store(f"dC{weight.source}", outputs @ self.value(weight.name).T)
+
+    def input_gradients(self, number):
+        """Gradients of outputs of other layers that are whole now."""
+        weights, outputs = self.network.weights(number), self.value(f"dZ{number}")
+        if number == len(self.network.layers) and self.network.jumping:
+            found = {weight.source: outputs @ self.value(weight.name).T for weight in weights}
+        elif number > 1:
+            found = {weights[0].source: self.input_gradient(number)}
+        else:
+            found = {}
+        for source, gradient in found.items():
+            if self.readers[source][0] == number:
+                yield source, gradient
+            elif self.network.jumping and number == len(self.network.layers):
+                self.parts[source] = self.store(f"dC{source}", gradient)
+            else:
+                self.parts[source] = self.store(f"dU{number}", gradient)
 
     def input_gradient(self, number):
         layer, weights = self.network.layers[number - 1], self.network.weights(number)
         outputs, transposed = self.value(f"dZ{number}"), self.value(weights[-1].name).T
-        jumps = number - 1 in self.network.jumping[:-1]
+        later = self.parts.get(weights[0].source)
         roots = [layer.root for layer in self.network.layers]
         initial = [one for one in range(3, len(roots) + 1) if roots[one - 1] == ROOT_INITIAL]
         if number in initial:
@@ -125,7 +146,7 @@ class ExactStep:
             self.carried = found
             return self.value(f"dT{number}") @ self.value(weights[0].name).T
         last = number == 2 and bool(initial)
-        if not jumps and not last and not layer.root and layer.order != AGGREGATE_FIRST:
+        if later is None and not last and not layer.root and layer.order != AGGREGATE_FIRST:
             return (outputs if layer.order == LINEAR else self.value(f"dT{number}")) @ transposed
         back = self.store(f"dM{number}", outputs @ self.value(weights[0].name).T)
         if layer.order != LINEAR:
@@ -134,4 +155,4 @@ class ExactStep:
             back = back + self.store(f"dS{number}", outputs @ transposed)
         if last:
             back = back + self.carried
-        return back + self.value(f"dC{number - 1}") if jumps else back
+        return back if later is None else back + later

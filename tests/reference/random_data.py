@@ -58,6 +58,19 @@ def everything(dropout):
               dropout=dropout) for features_in, features_out, order, root in kinds))
 
 
+def branches(dropout):
+    """Layers of all kinds that read the same outputs; some of these go to the last layer, too."""
+    kinds = [(12, 6, COMBINE_FIRST, None, None), (6, 6, COMBINE_FIRST, ROOT_IDENTITY, 1),
+             (6, 5, AGGREGATE_FIRST, None, 1), (5, 4, LINEAR, None, 3), (6, 4, LINEAR, None, 1),
+             (6, 6, COMBINE_FIRST, ROOT_WEIGHTS, 2), (6, 5, COMBINE_FIRST, None, 2),
+             (6, 4, COMBINE_FIRST, ROOT_WEIGHTS, 1),
+             (6 + 6 + 4 + 4 + 6 + 5 + 4, 3, LINEAR, None, None)]
+    return Network(jumping=(1, 2, 4, 5, 6, 7, 8), layers=tuple(
+        Layer(features_in=features_in, features_out=features_out, order=order, root=root,
+              dropout=dropout, source=source)
+        for features_in, features_out, order, root, source in kinds))
+
+
 #: Networks of more than convolutions, for ``data``.
 OTHERS = {
     "sage": model_network("sage", 12, (8,), 3, dropout=0.4),
@@ -69,6 +82,8 @@ OTHERS = {
     "residual": model_network("gcn", 12, (8, 8), 3, dropout=0.4, residual=True),
     "jumping": model_network("gcn", 12, (8, 5), 3, dropout=0.5, jumping=True),
     "gcnii": model_network("gcnii", 12, (8, 8, 8), 3, dropout=0.5, alpha=0.2, theta=0.8),
+    "mixhop": model_network("mixhop", 12, (8, 5, 4, 6), 3, dropout=0.5),
+    "branches": branches(0.5),
     "everything": everything(0.5),
     "everything, no dropout": everything(0.0),
 }

@@ -6,6 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
@@ -16,6 +18,7 @@ from hypercast.rtl.isa import Split
 from tests.reference.error_bounds import ErrorBounds
 from tests.reference.exact_step import ExactStep
 from tests.reference.random_data import ORDERS, OTHERS, data, labelled, network
+from tests.reference.random_networks import branched_networks
 
 CONVOLUTIONS = [
     *[((12, 8, 3), orders, width, dropout) for orders in ORDERS
@@ -34,6 +37,17 @@ CONVOLUTIONS = [
 ])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_is_what_the_documentation_says(net, width, loss):
+    check_steps(net, width, loss)
+
+
+@settings(max_examples=25, deadline=None)
+@given(branched_networks(features=12), st.sampled_from([8, 16]), st.sampled_from(LOSSES))
+def test_steps_with_branches(net, width, loss):
+    check_steps(net, width, loss)
+
+
+def check_steps(net, width, loss):
+    """Three steps, in every tensor."""
     gnn = FixedGnn.of(net, Recipe(element_width=width, learning_rates=(0.2,), loss=loss),
                       *labelled(data(vertices=8, seed=1), loss), np.arange(8) / 3)
     for _ in range(3):

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.initial_state import initial_state
-from hypercast.reference.network import initial_parameters
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import FORWARD

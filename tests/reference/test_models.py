@@ -102,6 +102,18 @@ def test_gcnii(count):
     np.testing.assert_allclose(logits, rows @ p[f"W{count + 2}"] + p[f"b{count + 2}"])
 
 
+def test_mixhop():
+    """Branches of no, one and two convolutions."""
+    model, logits = trained("mixhop", (6, 3, 4, 5))
+    p, edges = model.parameters, model.adjacency
+    first = relu(model.features @ p["W1"] + p["b1"])
+    branches = [relu(first @ p["W2"] + p["b2"]), relu(edges @ first @ p["W3"] + p["b3"])]
+    hop = relu(edges @ first @ p["W4"] + p["b4"])
+    branches.append(relu(edges @ hop @ p["W5"] + p["b5"]))
+    weights = np.concatenate([p["W6.2"], p["W6.3"], p["W6.5"]])
+    np.testing.assert_allclose(logits, np.hstack(branches) @ weights + p["b6"])
+
+
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_weights_of_gcnii_have_the_learning_rate(optimiser):
     """A step changes the weights within the parameters as if they were the parameters."""
@@ -166,7 +178,7 @@ def test_residual_connections_are_where_widths_are_equal():
 
 
 @pytest.mark.parametrize(("model", "hidden", "additions", "message"), [
-    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, not 'gat'"),
+    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, mixhop, not 'gat'"),
     ("gcnii", (4, 5), {}, r"widths that are all the same, not \[4, 5\]"),
     ("gcnii", (), {}, r"widths that are all the same, not \[\]"),
     ("gcnii", (4,), {"alpha": 0.0}, "alpha must be above 0 and below 1, not 0.0"),
@@ -176,6 +188,8 @@ def test_residual_connections_are_where_widths_are_equal():
     ("gcnii", (4,), {"theta": 1.72}, "theta must be above 0 and at most 1.718, not 1.72"),
     ("gcnii", (4, 4), {"residual": True}, "has an initial residual; leave residual out"),
     ("gcnii", (4, 4), {"jumping": True}, "has an initial residual; leave jumping out"),
+    ("mixhop", (4, 5), {}, r"three hidden widths or more, not \[4, 5\]"),
+    ("mixhop", (4, 5, 5), {"jumping": True}, "MixHop has branches; leave jumping out"),
     ("sage", (4, 4), {"residual": True}, "weights of their own; leave residual out"),
     ("gcn", (4, 5), {"residual": True}, r"widths \[9, 4, 5, 3\]; give neighbouring hidden"),
     ("gcn", (), {"jumping": True}, "jumping knowledge needs at least one hidden width"),

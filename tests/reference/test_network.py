@@ -7,6 +7,7 @@ import pytest
 
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponent_entries import exponent_entry
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -15,7 +16,6 @@ from hypercast.reference.network import (
     ROOT_WEIGHTS,
     Layer,
     Network,
-    initial_parameters,
 )
 from hypercast.reference.tensor import Kind, Tensor
 
@@ -118,6 +118,73 @@ def test_weights_of_roots():
     assert list(parameters) == ["W1", "R1", "b1", "W2", "I2", "b2"]
     assert np.array_equal(parameters["I2"], np.eye(3))
     assert not np.array_equal(parameters["W1"], parameters["R1"])
+
+
+def branched(*sources, jumping, root=None, dropouts=(0.5,) * 9):
+    """A first layer, layers that read these, and one that takes the outputs of some."""
+    layers = [Layer(features_in=4, features_out=4, source=source, dropout=dropout,
+                    root=root if source == 1 else None)
+              for source, dropout in zip((None, *sources), dropouts, strict=False)]
+    return Network(jumping=jumping, layers=(*layers, Layer(
+        features_in=4 * len(jumping), features_out=2, order=LINEAR, dropout=0.5)))
+
+
+def test_branches():
+    """Two branches, the second of two layers; the last layer takes the first one's outputs, too."""
+    network = branched(1, 1, None, jumping=(1, 2, 4))
+    assert [network.weights(number)[0].source for number in (1, 2, 3, 4)] == [0, 1, 1, 3]
+    assert [network.readers(number) for number in range(6)] == [
+        (1,), (2, 3, 5), (5,), (4,), (5,), ()]
+    assert [network.finishes(number) for number in (2, 3, 4)] == [True, False, True]
+    assert [network.added_gradient(number) for number in (2, 3, 4)] == ["dU3", "dC1", None]
+    assert network.branches and network.jumped == (1,)
+    assert not jumping((1, 3), features=7).branches
+    assert [network.path(number) for number in (1, 2, 3, 4, 5)] == [
+        (1, 2, 5), (1, 2, 5), (1, 3, 4, 5), (1, 3, 4, 5), (1, 3, 4, 5)]
+    assert [sorted(network.gradients_after([number])) for number in (1, 2, 3, 4, 5)] == [
+        [2, 3, 4, 5], [3, 4, 5], [4, 5], [5], []]
+
+
+def test_summands_of_branches_have_an_entry_for_what_they_are_of():
+    network = branched(1, 1, None, jumping=(1, 2, 4))
+    entries = [network.exponent_entry(Tensor.named(name))
+               for name in ("dM2", "dS2", "dU3", "dC1", "dM4")]
+    assert entries == ["dM.1"] * 4 + ["dM.3"]
+    assert [network.exponent_entry(entry) for entry in entries] == entries
+    assert [network.summand_entries(number) for number in (2, 3, 4, 5)] == [
+        {"dM.1"}, {"dM.1"}, set(), {"dM.1"}]
+
+
+@pytest.mark.parametrize(("sources", "change", "message"), [
+    ((2,), {"jumping": (2,)}, "layer 2 must read one of the layers 1 to 1, not layer 2"),
+    ((0,), {"jumping": (2,)}, "layer 2 must read one of the layers 1 to 1, not layer 0"),
+    ((1, 1), {"jumping": (3,)}, "no layer reads the outputs of layer 2; let the last"),
+    ((1, 1), {"jumping": (2, 3), "dropouts": (0.0, 0.5, 0.75)},
+     r"layers 2, 3 read the outputs of layer 1 and must have the same dropout, not 0\.5, 0\.75"),
+    ((1, 1), {"jumping": (2, 3), "dropouts": (0.0, 0.5, 0.5, 0.5)}, None),
+    ((1, 1, None), {"jumping": (2, 3)}, "ascending order, the last of them 4"),
+])
+def test_branches_that_are_refused(sources, change, message):
+    if message is None:
+        branched(*sources, **change)
+        return
+    with pytest.raises(ValueError, match=message):
+        branched(*sources, **change)
+
+
+def test_sources_that_are_refused():
+    layer = {"features_in": 4, "features_out": 4}
+    with pytest.raises(ValueError, match="layer 1 reads the input features, and not layer 1"):
+        Network(layers=(Layer(**layer, source=1),))
+    with pytest.raises(ValueError, match=r"takes the outputs of layers \(1,\), and not of layer 1"):
+        Network(jumping=(1,), layers=(Layer(**layer), Layer(**layer, order=LINEAR, source=1)))
+    with pytest.raises(ValueError, match="leave branches or the initial residual out"):
+        Network(layers=(Layer(**layer), Layer(**layer, source=1),
+                        Layer(**layer, root="initial", alpha=0.1)))
+    with pytest.raises(ValueError, match="layer 1 has 4 outputs, but layer 3 has 3 inputs"):
+        Network(jumping=(2, 3), layers=(
+            Layer(**layer), Layer(**layer), Layer(features_in=3, features_out=4, source=1),
+            Layer(features_in=8, features_out=2, order=LINEAR)))
 
 
 def test_initial_parameters_are_glorot_uniform():

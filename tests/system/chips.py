@@ -45,6 +45,7 @@ VARIANTS = {
     "jumping gin": ("gin", {"jumping": True}),
     "jumping residual": ("gcn", {"jumping": True, "residual": True}),
     "gcnii": ("gcnii", {"alpha": 0.3, "theta": 1.5}),
+    "mixhop": ("mixhop", {}),
 }
 
 
@@ -102,7 +103,10 @@ class ModelTraining(ChipTraining):
     def model(self):
         """A fresh model in its initial state."""
         name, additions = self.variant
-        network = model_network(name, self.graph.features.shape[1], self.hidden,
+        hidden = self.hidden
+        if name == "mixhop":  # branches of no, one and two convolutions at least
+            hidden = (*hidden, *hidden[:max(1, 4 - len(hidden))])
+        network = model_network(name, self.graph.features.shape[1], hidden,
                                 self.graph.classes, dropout=self.dropout, **additions)
         network = network.ordered(self.order if self.order in layer.orders else layer.orders[0]
                                   for layer in network.layers)

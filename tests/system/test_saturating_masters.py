@@ -6,7 +6,8 @@ import pytest
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
-from hypercast.reference.network import Network, initial_parameters
+from hypercast.reference.initial_parameters import initial_parameters
+from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from tests.system.chips import NARROW, random_graph
 

@@ -5,7 +5,8 @@ A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphS
 per output there, a row per input here. The identity of a residual connection is not among them.
 GCNII, which is no such model there, has ``lins.0``, convolutions with ``lin_l`` for what is summed
 over neighbours and ``lin_r`` for the first layer's outputs, and ``lins.1``. These are the matrices
-that are multiplied with, shares and identity included.
+that are multiplied with, shares and identity included. MixHop has ``lins.0``, branches
+``branches.0.lin``, ``branches.1.convs.0.lin`` and so on, and ``lins.1``.
 """
 
 import itertools
@@ -40,6 +41,9 @@ class WeightsError(ValueError):
 
 def _names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
     """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
+    if network.branches:
+        yield from _branch_names(network)
+        return
     convolutions, convolution = itertools.count(), ""
     linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
     for number, layer in enumerate(network.layers, 1):
@@ -65,6 +69,21 @@ def _names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
                 places = f"{convolution}.lin", f"{convolution}.bias"
         yield f"{places[0]}.weight", weights
         yield places[1], Tensor(Kind.BIAS, number)
+
+
+def _branch_names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
+    """The same, of a network with branches of no more than convolutions, or one linear layer."""
+    branch, place, last = -1, 0, len(network.layers)
+    for number, layer in enumerate(network.layers, 1):
+        begins = layer.source is not None
+        branch, place = branch + begins, 0 if begins else place + 1
+        name = f"branches.{branch}.lin" if layer.order == LINEAR else \
+            f"branches.{branch}.convs.{place}.lin"
+        if number in (1, last):
+            name = f"lins.{int(number == last)}"
+        bias = name.removesuffix(".lin") if layer.order != LINEAR else name
+        yield f"{name}.weight", [weight.name for weight in network.weights(number)]
+        yield f"{bias}.bias", Tensor(Kind.BIAS, number)
 
 
 def tensors_of(network: Network,

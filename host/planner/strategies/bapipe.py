@@ -14,6 +14,7 @@ from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of,
 from hypercast.host.planner.plan import NOT_YET, Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
 __all__ = ["DISCIPLINE", "board_orders", "plans"]
 
@@ -35,8 +36,8 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if found:
         yield min(found, key=lambda plan: plan.seconds)
         return
-    yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else (
-        "no run of layers fits one of the boards, however they are dealt"))
+    yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else obstacle(
+        problem, DISCIPLINE, schedules_for(equal_stages(problem, problem.boards))[0]))
 
 
 def _worth_splitting(problem: Problem) -> tuple[int, ...]:

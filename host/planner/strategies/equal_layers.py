@@ -11,7 +11,7 @@ from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import refused
 
-__all__ = ["GPIPE", "ONE_BY_ONE", "equal_stages", "gpipe", "one_by_one"]
+__all__ = ["GPIPE", "ONE_BY_ONE", "equal_stages", "gpipe", "obstacle", "one_by_one"]
 
 GPIPE = Discipline(strategy="GPipe, equal layers")
 ONE_BY_ONE = Discipline(strategy="layers one after another")
@@ -33,6 +33,15 @@ def equal_stages(problem: Problem, boards: Sequence[Board], width: int = 1) -> l
     ends = [round(len(layers) * stage / depth) for stage in range(depth + 1)]
     return [BoardStage(tuple(layers[ends[stage]:ends[stage + 1]]),
                        tuple(boards[stage * width:(stage + 1) * width])) for stage in range(depth)]
+
+
+def obstacle(problem: Problem, discipline: Discipline, schedule: str, chunks: int = 1) -> str:
+    """Why no run of layers fits a board, as text: what equal ones on as many boards lack."""
+    count = min(len(problem.boards), len(problem.layers))
+    found = evaluated(problem, discipline, equal_stages(problem, problem.boards[:count]), schedule,
+                      chunks=chunks)
+    text = "no run of layers fits one of the boards, however they are dealt"
+    return text if isinstance(found, Plan) else f"{text}; {found}"
 
 
 def _plans(problem: Problem, discipline: Discipline, schedule: str, *,

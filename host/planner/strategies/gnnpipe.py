@@ -11,6 +11,7 @@ from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.bapipe import board_orders
+from hypercast.host.planner.strategies.equal_layers import obstacle
 
 __all__ = ["DISCIPLINE", "plans"]
 
@@ -30,17 +31,19 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := refused(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
-    ranges, found = Ranges(problem), list[Plan]()
+    allowed = [chunks for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
+    most = max(allowed, default=1)
+    ranges, found = Ranges(problem, most), list[Plan]()
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
         for boards in board_orders(problem, count):
             stages = ranges.balanced(boards, single=True)
             if stages is None:
                 continue
             tried = [evaluated(problem, DISCIPLINE, stages, "GPipe", chunks=chunks)
-                     for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
+                     for chunks in allowed]
             found += [plan for plan in tried if isinstance(plan, Plan)]
     if found:
         yield min(found, key=lambda plan: plan.seconds)
     else:
         yield Refusal(strategy=DISCIPLINE.strategy,
-                      reason="no run of layers on the whole graph fits one of the boards")
+                      reason=obstacle(problem, DISCIPLINE, "GPipe", most))

@@ -9,6 +9,7 @@ while something else was computed.
 from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import NO_OVERLAP, Board
+from hypercast.host.planner.chip_limits import shortage
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import ANYTHING, EXACT, REFERENCES, Plan, PlannedShare, Refusal
@@ -89,7 +90,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     slow = max(routes, key=lambda route: route.seconds(size / (count - 1)))
     passing = size / slow.bandwidth
     waits = any(board.transfers == NO_OVERLAP for board in boards)
-    memory = {}
+    memory, share = {}, f"one of {count} parts of the graph"
     for board, part, own in zip(boards, parts, halos, strict=True):
         need = Footprint()
         for layer in layers:
@@ -99,7 +100,10 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         kept = sum(exchanges) if hidden else max(exchanges, default=0)
         need += Footprint(features=-(-kept // lanes) * -(-own // board.config.cores))
         if excess := need.excess(board):
-            return f"{excess} for one of {count} parts of the graph"
+            return f"{excess} for {share}"
+        if lacking := shortage(problem, layers, board, share,
+                               statistics=problem.statistics.part(1 / part), halo=own):
+            return lacking
         memory[board.name] = need.bytes_on(board)
     seconds = computing + reduced_seconds(problem, boards, problem.weights) \
         + agreed_seconds(problem, boards)

@@ -15,7 +15,7 @@ from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, 
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
-from hypercast.host.planner.strategies.equal_layers import equal_stages
+from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
 __all__ = ["DISCIPLINE", "TWO_VERSIONS", "plans", "plans_2bw"]
 
@@ -35,6 +35,9 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     stages = _partition(problem)
+    if not stages:
+        yield Refusal(strategy=DISCIPLINE.strategy, reason=obstacle(problem, DISCIPLINE, "SNO"))
+        return
     behind = [sum(len(stage.boards) for stage in stages[number:])
               for number in range(len(stages))]
     flights = [math.ceil(boards / len(stage.boards))
@@ -86,7 +89,8 @@ class _Best(NamedTuple):
 def _partition(problem: Problem) -> list[BoardStage]:
     """The stages of the dynamic programme, for equal boards: the slowest of all.
 
-    A stage has no more boards than a step has micro-batches, as each takes one of them.
+    A stage has no more boards than a step has micro-batches, as each takes one of them. There are
+    no stages if no runs of layers fit the chips.
     """
     boards, ranges = problem.fastest, Ranges(problem)
     board, count, layers = boards[-1], len(boards), len(problem.layers)
@@ -108,7 +112,7 @@ def _partition(problem: Problem) -> list[BoardStage]:
             best = _Best(math.inf, 0, 0)
             for begin in range(end):
                 transfer = 2 * ranges.cuts[begin] / slow.bandwidth if begin else 0.0
-                if transfer >= best.seconds:
+                if transfer >= best.seconds or not ranges.fits_chip(begin, end, board):
                     continue
                 own, size = ranges.seconds(begin, end, board), sums[end] - sums[begin]
                 for width in range(1, min(used - bool(begin), problem.micro_batches) + 1):
@@ -119,6 +123,8 @@ def _partition(problem: Problem) -> list[BoardStage]:
                         best = min(best, _Best(seconds, begin, width))
             table[end, used] = best
     used, end = min(range(1, count + 1), key=lambda used: table[layers, used].seconds), layers
+    if table[end, used].seconds == math.inf:
+        return []
     cut: list[tuple[int, int, int]] = []
     while end:
         _, begin, width = table[end, used]

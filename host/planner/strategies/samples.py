@@ -4,6 +4,7 @@ import heapq
 from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.pipelines import (
     SAMPLES,
     BoardStage,
@@ -59,6 +60,8 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
         need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
         if excess := need.excess(board):
             return f"{excess} for the whole model"
+        if lacking := shortage(problem, layers, board, "the whole model", SUMMED):
+            return lacking
         memory[board.name] = need.bytes_on(board)
     each = [problem.graph.seconds(layers, board) for board in boards]
     if counts is None:

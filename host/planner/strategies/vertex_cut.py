@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
@@ -57,14 +58,17 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
     each = [graph.seconds(layers, board) for board in boards]
     if parts is None:
         parts = evenly(each)
-    memory = {}
+    memory, share = {}, f"one of {count} shares of the edges"
     for board, part in zip(boards, parts, strict=True):
         need = problem.lists(layers, board, statistics).times(part * count)
         for layer in layers:
             cost = graph.operators[layer].on(board)
             need += cost.resident + (cost.kept + cost.working).times(part * count)
         if excess := need.excess(board):
-            return f"{excess} for one of {count} shares of the edges"
+            return f"{excess} for {share}"
+        if lacking := shortage(problem, layers, board, share, SUMMED, statistics.part(
+                1 / (part * count))):
+            return lacking
         memory[board.name] = need.bytes_on(board)
     return Plan(
         strategy=NAME, scheme=SCHEME, memory=memory, staleness="another graph",

@@ -17,8 +17,12 @@ __all__ = ["AUTO", "ORDERS", "Model"]
 #: The order of products of the fewest predicted cycles.
 AUTO = "auto"
 ORDERS = (AUTO, COMBINE_FIRST, AGGREGATE_FIRST)
-#: The model that has an initial residual and identity mapping.
-_GCNII = "gcnii"
+#: The model that has an initial residual and identity mapping, and the one that has branches.
+_GCNII, _MIXHOP = "gcnii", "mixhop"
+#: Models that begin and end with linear layers; all layers have dropout.
+_FRAMED = {_GCNII: "an initial residual", _MIXHOP: "branches"}
+#: Hidden widths of MixHop: its first layer's, and those of two branches.
+_LEAST_WIDTHS = 3
 #: More than these is a slip, and no machine's memory.
 _MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
 
@@ -30,9 +34,11 @@ class Model:
     Parameters
     ----------
     name : str
-        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin`` or ``gcnii``.
+        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin``, ``gcnii`` or
+        ``mixhop``.
     layers : int, optional
         Graph convolutions; as many as ``hidden`` asks for if not given. All of GCNII's are hidden.
+        Of MixHop, the first layer and the branches.
     hidden : int or tuple of int
         Features of each hidden layer; one number holds for all.
     dropout : float or tuple of float
@@ -79,7 +85,7 @@ class Model:
             if value not in known:
                 raise DescriptionError(f"[model] {key} must be one of {', '.join(known)}, not "
                                        f"{value!r}", "model", key)
-        self._check_initial()
+        self._check_framed()
         if not self.order:
             raise DescriptionError(f"[model] order is empty; give one of {', '.join(ORDERS)}",
                                    "model", "order")
@@ -103,8 +109,8 @@ class Model:
                 f"{self._hidden_layers} hidden ones; give as many, or one for all", "model",
                 "hidden")
 
-    def _check_initial(self) -> None:
-        """Refuse what GCNII does not take, and what the others do not."""
+    def _check_framed(self) -> None:
+        """Refuse what GCNII and MixHop do not take, and what the others do not."""
         gcnii = self.name == _GCNII
         for key, value in (("alpha", self.alpha), ("theta", self.theta)):
             if value is not None and not gcnii:
@@ -116,10 +122,15 @@ class Model:
         if self.theta is not None and not 0 < self.theta <= MOST_THETA:
             raise DescriptionError(f"[model] theta must be above 0 and at most {MOST_THETA:.3f}, "
                                    f"not {self.theta}", "model", "theta")
-        for key in ("residual", "jumping") if gcnii else ():
+        for key in ("residual", "jumping") if self.name in _FRAMED else ():
             if getattr(self, key):
-                raise DescriptionError(f"[model] {_GCNII} has an initial residual; leave {key} out",
-                                       "model", key)
+                raise DescriptionError(f"[model] {self.name} has {_FRAMED[self.name]}; leave {key} "
+                                       f"out", "model", key)
+        if self.name == _MIXHOP and self.hidden and self._hidden_layers < _LEAST_WIDTHS:
+            raise DescriptionError(
+                f"[model] {_MIXHOP} has a first layer and two branches or more; give three numbers "
+                f"or more for hidden, or one and layers of 3 or more, not {list(self.hidden)}",
+                "model", "hidden")
         if gcnii and len({*self.hidden}) != 1:
             raise DescriptionError(
                 f"[model] hidden must be one number for {_GCNII}, whose layers have as many inputs "
@@ -138,7 +149,7 @@ class Model:
     @property
     def _hidden_layers(self) -> int:
         """Convolutions that do not give the logits."""
-        every = self.jumping or self.name == _GCNII
+        every = self.jumping or self.name in _FRAMED
         return len(self.hidden) if self.layers is None else self.layers - 1 + every
 
     def located(self, folder: str | PathLike[str]) -> Self:
@@ -184,10 +195,10 @@ class Model:
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in.
 
-        All of GCNII are.
+        All of GCNII and MixHop are.
         """
         layers = network.layers
-        dropped = [layer.order != LINEAR or self.name == _GCNII
+        dropped = [layer.order != LINEAR or self.name in _FRAMED
                    or (self.jumping and layer is layers[-1]) for layer in layers]
         if len(self.dropout) > max(sum(dropped), 1):
             raise DescriptionError(

@@ -39,7 +39,7 @@ def test_bits_are_those_of_one_process(graph, model, optimiser, order, residual,
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
     arguments = GRAPHS[graph], Model(
         model, hidden=(5, 5, 5), dropout=dropout, order=order,
-        jumping=jumping and model != "gcnii",
+        jumping=jumping and model not in ("gcnii", "mixhop"),
         residual=residual and model == "gcn"), Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": chunked(chunks)}
     try:

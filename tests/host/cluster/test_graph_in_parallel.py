@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
@@ -27,12 +27,16 @@ GRAPHS = {"classes": Graph.load("karate"),
        st.sampled_from([8, 16]))
 def test_bits_are_those_of_one_board(graph, model, optimiser, order, additions, boards, width):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
-    arguments = GRAPHS[graph], Model(model, hidden=(6, 6), dropout=dropout, order=order,
+    arguments = GRAPHS[graph], Model(model, hidden=(6, 6, 6), dropout=dropout, order=order,
                                      residual=additions and model == "gcn",
-                                     jumping=additions and model != "gcnii"), \
+                                     jumping=additions and model not in ("gcnii", "mixhop")), \
         Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 3}
-    assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
+    try:
+        alone = train_on(1, *arguments, **options)
+    except ArithmeticError:  # a training that goes wrong does so on boards, too
+        assume(False)
+    assert train_on(boards, *arguments, **options) == alone
 
 
 def test_resumed_on_another_number_of_boards(tmp_path):

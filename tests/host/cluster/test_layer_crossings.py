@@ -8,13 +8,19 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.layer_crossings import Routes, crossings
 from hypercast.reference.network import LINEAR, ROOT_INITIAL, Layer, Network
+from tests.reference.random_networks import branched_networks
 
 
 @st.composite
 def shares(draw):
-    """A network with jumping knowledge, initial residuals or neither, and the runs of boards."""
+    """A network with branches, jumping knowledge, initial residuals or none of them, and the runs
+    of boards.
+    """
+    added = draw(st.sampled_from(["branches", "jumping", "initial", "neither"]))
+    if added == "branches":
+        network = draw(branched_networks())
+        return network, draw(runs_of(len(network.layers)))
     count = draw(st.integers(1, 7))
-    added = draw(st.sampled_from(["jumping", "initial", "neither"]))
     chosen = draw(st.sets(st.integers(1, count)))
     jumping = sorted({*chosen, count}) if chosen and added == "jumping" else []
     plain = Layer(features_in=3, features_out=3)
@@ -23,8 +29,20 @@ def shares(draw):
               for number in range(1, count + 1)]
     network = Network(jumping=tuple(jumping), layers=(*hidden, Layer(
         features_in=3 * len(jumping) or 3, features_out=2, order=LINEAR)))
-    cuts = sorted(draw(st.sets(st.integers(2, count + 1))))
-    return network, [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 2])]
+    return network, draw(runs_of(count + 1))
+
+
+@st.composite
+def runs_of(draw, count):
+    cuts = sorted(draw(st.sets(st.integers(2, count))))
+    return [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 1])]
+
+
+def readers_of(network, layer):
+    """Numbers of the layers that take the outputs of one, but for initial residuals."""
+    return [number for number in range(1, len(network.layers) + 1)
+            if any(weight.source == layer and not (weight.root and number in network.initial)
+                   for weight in network.weights(number))]
 
 
 @given(shares())
@@ -39,13 +57,17 @@ def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
             for weight in network.weights(layer):
                 if weight.source:
                     needed[True][rank].add(f"H{weight.source}")
-            if layer == last:
-                made[False][rank] |= {f"dC{source}" for source in network.jumping[:-1]}
-            else:
+            if layer < last:
                 needed[False][rank].add(f"dZ{layer}")
-            made[False][rank].add(f"dZ{layer - 1}")
-            if layer - 1 in network.jumping[:-1]:
-                needed[False][rank].add(f"dC{layer - 1}")
+            sources = {weight.source for weight in network.weights(layer)
+                       if not (weight.root and layer in network.initial)}
+            for source in sources - {0}:
+                readers = readers_of(network, source)
+                parts = {reader: f"dC{source}" if network.jumping and reader == last
+                         else f"dU{reader}" for reader in readers} | {readers[0]: f"dZ{source}"}
+                made[False][rank].add(parts[layer])
+                if layer != readers[-1]:
+                    needed[False][rank].add(parts[readers[readers.index(layer) + 1]])
             if layer in network.initial:
                 made[False][rank].add(network.initial_gradient(layer))
             if added := network.added_initial(layer):
@@ -60,7 +82,8 @@ def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
         assert all(name in made[forward][source] for name, source, _, _ in found)
         # A hidden feature's mask goes where its gradient is made, and nowhere else.
         assert [masked for _, _, _, masked in found] == [
-            forward and name.layer + 1 in runs[target] for name, _, target, _ in found]
+            forward and readers_of(network, name.layer)[0] in runs[target]
+            for name, _, target, _ in found]
 
 
 @given(shares())

@@ -34,9 +34,10 @@ SAMPLINGS = [None, Sampling(sampler="neighbours", batch=8, fan_outs=(3,)),
 @given(st.sampled_from(list(GRAPHS)), st.sampled_from(list(MODELS)), st.sampled_from(OPTIMISERS),
        st.sampled_from(SAMPLINGS), st.booleans(), st.integers(2, 4), st.integers(1, 5))
 def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, residual, boards, count):
-    gcnii = model == "gcnii"  # which takes all layers' vertices, and drops inputs of linear layers
-    assume(not gcnii or sampling != SAMPLINGS[1])
-    arguments = GRAPHS[graph], Model(model, hidden=(5, 5, 5), dropout=(0.5 if gcnii else 0.3,),
+    # Those that take all layers' vertices, and drop inputs of linear layers.
+    framed = model in ("gcnii", "mixhop")
+    assume(not framed or sampling != SAMPLINGS[1])
+    arguments = GRAPHS[graph], Model(model, hidden=(5, 5, 5), dropout=(0.5 if framed else 0.3,),
                                      residual=residual and model == "gcn", order="combine_first")
     options = {"optimiser": optimiser, "epochs": 2, "assignment": LAYERS}
     if sampling:
@@ -50,13 +51,17 @@ def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, residual
 
 @st.composite
 def shares_that_skip(draw):
-    """A model with jumping knowledge, or initial residuals; runs of its layers, and micro-batches
-    in flight.
+    """A model with jumping knowledge, branches, or initial residuals; runs of its layers, and
+    micro-batches in flight.
     """
     name, dropout = draw(st.sampled_from(list(MODELS))), draw(st.sampled_from([0.0, 0.5]))
     if name == "gcnii":
         model = Model(name, layers=draw(st.integers(2, 6)), hidden=(5,), dropout=(dropout,),
                       alpha=draw(st.sampled_from([0.1, 0.6])), order="combine_first")
+    elif name == "mixhop":
+        model = Model(name, hidden=draw(st.sampled_from([(5, 4, 6), (4, 5, 3, 6)])),
+                      dropout=(dropout,), order=draw(st.sampled_from(
+                          ["combine_first", "aggregate_first"])))
     else:
         residual = name != "sage" and draw(st.booleans())
         first = dropout or residual or name == "sage"

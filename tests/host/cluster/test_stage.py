@@ -16,6 +16,7 @@ from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.network import LINEAR, ROOT_INITIAL, Layer, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Kind, Tensor
+from tests.reference.random_networks import branched_networks
 
 
 def passed(stages, network, runs, *, forward):
@@ -35,9 +36,12 @@ def passed(stages, network, runs, *, forward):
 
 @st.composite
 def trainings(draw):
-    """A network with jumping knowledge of some layers, or initial residuals, how it is cut, and
-    entries that are off.
+    """A network with jumping knowledge of some layers, branches, or initial residuals, how it is
+    cut, and entries that are off.
     """
+    if draw(st.booleans()):
+        network = draw(branched_networks())
+        return network, *draw(cuts_and_entries(len(network.layers) - 1))
     count = draw(st.integers(2, 5))
     if draw(st.booleans()):
         chosen = draw(st.sets(st.integers(2, count)))
@@ -61,7 +65,8 @@ def trainings(draw):
 @st.composite
 def cuts_and_entries(draw, count):
     cuts = sorted(draw(st.sets(st.integers(2, count + 1), min_size=1)))
-    shared = [Tensor(Kind.HIDDEN), Tensor(Kind.AGGREGATED_GRADIENT)]
+    shared = [Tensor(Kind.HIDDEN), Tensor(Kind.AGGREGATED_GRADIENT),
+              *(Tensor(Kind.AGGREGATED_GRADIENT, source=number) for number in (1, 2, 3))]
     entries = {name: draw(st.sampled_from([0, 6, *range(-20, -10)])) for name in shared}
     return [range(*pair) for pair in itertools.pairwise([1, *cuts, count + 2])], entries, \
         draw(st.integers(0, 99))
@@ -127,5 +132,6 @@ def test_tensors_and_entries_are_those_of_the_whole_network(training):
     assert sum(one.saturations for one in found) == expected.saturations
     for stage in stages:
         for name, values in stage.passes.tensors.items():
-            if name.kind in (Kind.HIDDEN, Kind.GRADIENT, Kind.JUMPING_GRADIENT):
+            if name.kind in (Kind.HIDDEN, Kind.GRADIENT, Kind.JUMPING_GRADIENT,
+                             Kind.PARTIAL_GRADIENT):
                 np.testing.assert_array_equal(values, oracle.tensors[name])

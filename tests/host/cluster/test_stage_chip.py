@@ -23,7 +23,8 @@ from tests.host.models import named_model, small_model
 
 TINY = PRESETS["tiny"].replace(program_rows=512)
 #: Layers that begin a run, besides the first one.
-CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6), (2, 3, 5), (4, 6)]
+CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6), (3, 5, 6), (2, 3, 5), (2, 4, 5),
+        (4, 6)]
 
 
 def models():
@@ -35,6 +36,7 @@ def models():
     yield named_model("gcn", hidden=(4, 4, 4, 5), config=TINY, jumping=True, residual=True)
     yield named_model("gin", hidden=(4, 5, 4), config=TINY, jumping=True, dropout=0.0)
     for dropout in (0.5, 0.0):
+        yield named_model("mixhop", hidden=(4, 5, 3, 4), config=TINY, dropout=dropout)
         yield named_model("gcnii", hidden=(4,) * 4, config=TINY, dropout=dropout, alpha=0.3)
 
 

@@ -1,7 +1,7 @@
 """Boards whose rows reach each other a step late train the bits of one process that has all."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
@@ -35,12 +35,16 @@ def stale(parts, smoothing=0.5):
 def test_bits_are_those_of_one_process(graph, model, optimiser, order, additions, boards,
                                        smoothing, width):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
-    arguments = GRAPHS[graph], Model(model, hidden=(6, 6), dropout=dropout, order=order,
+    arguments = GRAPHS[graph], Model(model, hidden=(6, 6, 6), dropout=dropout, order=order,
                                      residual=additions and model == "gcn",
-                                     jumping=additions and model != "gcnii"), \
+                                     jumping=additions and model not in ("gcnii", "mixhop")), \
         Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": stale(boards, smoothing)}
-    assert train_on(boards, *arguments, **options) == train_on(1, *arguments, **options)
+    try:
+        alone = train_on(1, *arguments, **options)
+    except ArithmeticError:  # a training that goes wrong does so on boards, too
+        assume(False)
+    assert train_on(boards, *arguments, **options) == alone
 
 
 def test_one_part_is_exact_and_several_are_not():

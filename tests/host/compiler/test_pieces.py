@@ -19,6 +19,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
+from hypercast.rtl.registers import ROW_TABLE
 from tests.host.models import SMALL, named_model, small_graph, small_model
 
 CONFIG = SMALL.replace(program_rows=1024)
@@ -121,6 +122,20 @@ def test_rows_cross_before_they_are_summed(orders, forward, backward):
         for entry, name in pieces.parts(piece):
             sums = opcodes(pieces.job, entry).count(Opcode.AGGREGATE)
             assert bool(sums) == (name is not None or (entry, orders) == (FORWARD, AGGREGATE))
+
+
+def test_a_part_of_more_strips_than_the_row_table_has_entries():
+    """All rows have one, of those of others, too; strips take what is left."""
+    count, config = 1000, CONFIG.replace(channel_words=1 << 14, program_rows=4096)
+    model = small_model(small_graph(count), hidden=(2,), config=config)
+    sample, *_ = parts_of(model.sample, Division.counted(
+        model.sample.edges[0], np.arange(count) * 2 // count, 2))
+    job = compile_pieces(model.with_sample(sample), config).job
+    entries = [vertices.entry for vertices in (*job.plan.vertices, *job.plan.sources)]
+    assert len(job.plan.vertices[0].strips) == ROW_TABLE
+    with_others = [count // 2 + sample.place.halo_rows(transposed=way) for way in (False, True)]
+    assert {len(rows) for rows in map(job.plan.rows_of, entries)} == {
+        count // 4, *(-(-rows // config.cores) for rows in with_others)}
 
 
 def test_no_entry_is_opened_twice_in_a_step():

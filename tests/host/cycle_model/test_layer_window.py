@@ -39,6 +39,23 @@ def test_a_layer_costs_about_what_it_costs_in_the_whole(jumping, residual):
             predict_layer(whole, number + 2), rel=0.15)
 
 
+def test_a_window_follows_a_branch():
+    """What one branch adds to the gradient of another one's is no part of it."""
+    network = model_network("mixhop", 9, (8, 5, 6, 4, 3), 3, dropout=0.5)
+    assert network.path(5) == (1, 4, 5, 9)
+    whole = Workload.of_model(prepare(synthetic_graph(200, 900, 9, 3), network, Recipe(
+        epochs=1, learning_rates=(1e-4,))), CONFIG)
+    window = layer_window(whole, network.path(5))
+    assert [layer.features_out for layer in window.network.layers] == [8, 4, 4, 3]
+    known, found = whole.digits(network), window.digits(window.network)
+    assert [found[name] for name in ("W1", "W2", "W3", "W4.3")] == [
+        known[name] for name in ("W1", "W4", "W5", "W9.5")]
+    (first, adding), second = (predict_layer(whole, number) for number in (4, 5))
+    assert predict_layer(window, 2)[0] == pytest.approx(first, rel=0.15)
+    assert predict_layer(window, 2)[1] < adding
+    assert predict_layer(window, 3) == pytest.approx(second, rel=0.15)
+
+
 @pytest.mark.parametrize("first", [1, 2, 4])
 def test_digits_and_rows_are_those_of_its_layers(first):
     whole = workload(jumping=True)

@@ -20,7 +20,8 @@ BOARD = load_cluster("ulx3s-2").boards[0]
 SMALL = Statistics.whole(400, 2400, 3)
 NETWORKS = [model_network("gcn", 12, [8, 8], 4), model_network("sage", 12, [8, 8], 4),
             model_network("gcn", 12, [8, 8], 4, residual=True),
-            model_network("gcn", 12, [8, 8], 4, jumping=True), model_network("gin", 12, [8], 4)]
+            model_network("gcn", 12, [8, 8], 4, jumping=True), model_network("gin", 12, [8], 4),
+            model_network("mixhop", 12, [8, 8, 8, 8], 4)]
 
 
 def cycles(network, statistics, board=BOARD):

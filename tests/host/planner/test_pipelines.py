@@ -28,7 +28,7 @@ from tests.host.cluster.thread_group import on_ranks
 GRAPH = Graph.load("blocks")
 SAMPLING = Sampling(sampler="walks", batch=200, coverage=2.0)
 MODELS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {}),
-          ("gcnii", {"dropout": (0.5,)})]
+          ("gcnii", {"dropout": (0.5,)}), ("mixhop", {"dropout": (0.5,)})]
 
 
 def joined(gigabits, count=4):
@@ -41,12 +41,16 @@ def joined(gigabits, count=4):
 
 @st.composite
 def networks(draw):
-    """Models of two to seven layers, many of them with jumping knowledge or initial residuals."""
+    """Models of two to seven layers, many of them with jumping knowledge, branches or initial
+    residuals.
+    """
     name, more = draw(st.sampled_from(MODELS))
-    jumping = name != "gcnii" and draw(st.sampled_from([True, True, False]))
+    jumping = name not in ("gcnii", "mixhop") and draw(st.sampled_from([True, True, False]))
     if jumping:
         more = {"dropout": (0.5,)}
     hidden = tuple(draw(st.lists(st.sampled_from([8, 24, 64]), min_size=2, max_size=5)))
+    if name == "mixhop":
+        hidden = (*hidden, 24)[:4]
     if "residual" in more or name == "gcnii":
         hidden = hidden[:1] * len(hidden)
     return Model(name, hidden=hidden, jumping=jumping, order=draw(st.sampled_from(
@@ -102,7 +106,9 @@ def test_stages_send_what_crosses_between_boards(data):
     for forward in (True, False):
         expected = {}
         for tensor, source, target, masked in crossings(network, runs, forward=forward):
-            elements = vertices * network.layers[tensor.layer - 1].features_out
+            layer = network.layers[tensor.layer - 1]
+            of_input = tensor.kind == Kind.PARTIAL_GRADIENT
+            elements = vertices * (layer.features_in if of_input else layer.features_out)
             assert masked <= (tensor.kind == Kind.HIDDEN)
             expected[source, target] = expected.get((source, target), 0) + 2 * elements \
                 + masked * -(-elements // 8)

@@ -83,6 +83,8 @@ def drawn(seed):
     additions = {"jumping": True} if widths and seed % 4 == 3 else {}
     if name == "gcnii":
         widths, additions = (widths[:1] or (4,)) * max(len(widths), 1), {}
+    elif name == "mixhop":
+        widths, additions = (*widths, 3, 5, 4), {}
     elif seed % 5 == 4:
         widths, additions = widths[:1] * 2, {"residual": True} if name != "sage" else {}
     config = (WIDE, NARROW)[seed % 8 == 7]

@@ -63,3 +63,24 @@ def test_elements_of_another_width():
 def test_fewer_boards_than_train():
     with pytest.raises(DescriptionError, match="5 boards train, but the cluster has 4; take no"):
         check_board_memory(MODEL, cluster(1 << 20), boards=5)
+
+
+def test_chips_that_have_too_few_entries_or_instructions():
+    model = prepare(GRAPH, Model(hidden=(16,) * 8).network(GRAPH), Recipe())
+    runs = [range(1, 8), range(8, 10)]
+    for share, text in (({}, "75 are needed for layers 1 to 9"),
+                        ({"division": Division.of(model.sample.edges[0], 2)},
+                         "75 are needed for its part of the graph"),
+                        ({"runs": [range(1, 9), range(9, 10)]},
+                         "67 are needed for layers 1 to 8")):
+        with pytest.raises(DescriptionError, match=rf"^small-0 \(vcu128\) has 64 entries of the "
+                                                   f"exponent file, but {text}; raise tensors to"):
+            check_board_memory(model, cluster(1 << 20), boards=2, **share)
+        check_board_memory(model, cluster(1 << 20, tensors=128), boards=2, **share)
+    check_board_memory(model, cluster(1 << 20), boards=2, runs=runs)
+    with pytest.raises(DescriptionError, match=r"has 64 rows of program memory, but .* are needed"):
+        check_board_memory(model, cluster(1 << 20, program_rows=64), boards=2, runs=runs)
+    few = cluster(1 << 20, program_rows=256, accumulator_rows=16)
+    with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
+        check_board_memory(model, few, boards=2, runs=runs)
+    check_board_memory(model, few, boards=2, runs=runs, chunks=32)

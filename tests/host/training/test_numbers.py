@@ -8,7 +8,7 @@ from hypercast.host.training.prepare import prepare, training_data
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.float_step import float_step
-from hypercast.reference.network import initial_parameters
+from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.rtl.isa import Split
 
 KARATE = Graph.load("karate")

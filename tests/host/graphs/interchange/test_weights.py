@@ -18,7 +18,7 @@ from hypercast.host.graphs.interchange.weights import (
     tensors_of,
 )
 from hypercast.reference.float_gnn import FloatGnn
-from hypercast.reference.network import initial_parameters
+from hypercast.reference.initial_parameters import initial_parameters
 
 KARATE = Graph.load("karate")
 MODELS = {
@@ -45,6 +45,11 @@ MODELS = {
         "lins.0.weight", "lins.0.bias",
         *(f"convs.{number}.{name}" for number in (0, 1)
           for name in ("lin_r.weight", "lin_l.weight", "lin_l.bias")),
+        "lins.1.weight", "lins.1.bias"]),
+    "mixhop": (Model("mixhop", hidden=(5, 4, 3, 6)), [
+        "lins.0.weight", "lins.0.bias", "branches.0.lin.weight", "branches.0.lin.bias",
+        *(f"branches.{place}.{name}" for place in ("1.convs.0", "2.convs.0", "2.convs.1")
+          for name in ("lin.weight", "bias")),
         "lins.1.weight", "lins.1.bias"]),
 }
 

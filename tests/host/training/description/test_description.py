@@ -124,6 +124,8 @@ def test_a_change_is_not_blamed_on_the_file(tmp_path):
     (Model("gin", hidden=7), [34, 7, 7, 7, 2]),
     (Model("gcnii", hidden=7), [34, 7, 7, 2]),
     (Model("gcnii", layers=3, hidden=7), [34, 7, 7, 7, 7, 2]),
+    (Model("mixhop", layers=4, hidden=7), [34, 7, 7, 7, 7, 7, 2]),
+    (Model("mixhop", hidden=(7, 5, 6)), [34, 7, 5, 6, 2]),
 ])
 def test_widths(model, widths):
     layers = model.network(Graph.load("karate")).layers
@@ -171,6 +173,21 @@ def test_gcnii_takes_its_shares_and_no_others_do():
 def test_what_gcnii_does_not_take_is_refused(changes, key, message):
     with pytest.raises(DescriptionError, match=re.escape(message)) as error:
         Model(**{"name": "gcnii", **changes})
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(("changes", "key", "message"), [
+    ({}, "hidden", "a first layer and two branches or more; give three numbers"),
+    ({"layers": 2}, "hidden", "two branches or more"),
+    ({"hidden": [4, 5]}, "hidden", "not [4, 5]"),
+    ({"layers": 4, "hidden": [4, 5]}, "hidden", "4 layers have 4 hidden ones"),
+    ({"layers": 3, "residual": True}, "residual", "mixhop has branches; leave residual out"),
+    ({"layers": 3, "jumping": True}, "jumping", "mixhop has branches; leave jumping out"),
+    ({"layers": 3, "alpha": 0.1}, "alpha", "alpha is of gcnii, not of mixhop"),
+])
+def test_what_mixhop_does_not_take_is_refused(changes, key, message):
+    with pytest.raises(DescriptionError, match=re.escape(message)) as error:
+        Model(**{"name": "mixhop", **changes})
     assert error.value.key == key
 
 

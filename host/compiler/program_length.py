@@ -1,0 +1,149 @@
+"""How many instructions the programs of some layers take, before there are edges and values."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+from hypercast.host.compiler.emitter import PlacedMessages
+from hypercast.host.compiler.instruction import Issued
+from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layer_entries import layer_entries
+from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.load import Load
+from hypercast.host.compiler.lowering import Program
+from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.piece_program import PIECES, PieceProgram
+from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.timing import Duration
+from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.reference.network import COMBINE_FIRST, Network
+from hypercast.reference.tensor import FEATURES
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode
+
+__all__ = ["COUNTED", "program_length"]
+
+#: Instructions are counted up to so many, twice those of the largest program memory.
+COUNTED = 8192
+
+_NO_LOAD = Load(**dict.fromkeys(Load.__dataclass_fields__, 0))
+
+
+class _TooManyError(Exception):
+    """There are more instructions than anybody wants to know."""
+
+
+class _CountedSchedule(Schedule):
+    """Counts instructions, and does not order them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._begun = False
+
+    @property
+    def empty(self) -> bool:
+        return not self._begun
+
+    def add(self, opcode: Opcode, fields: Mapping[str, int] | None = None, /,
+            **others: Any) -> None:
+        self._count(opcode)
+        self._begun = True
+
+    def halt(self, *, phase: int, step: int) -> None:
+        self._count(Opcode.HALT)
+        self._begun = False
+
+    def _count(self, opcode: Opcode) -> None:
+        self.issued.append(Issued(opcode=opcode, waits=0, duration=Duration(), operands={}))
+        if len(self.issued) > COUNTED:
+            raise _TooManyError
+
+
+def program_length(network: Network, config: Config, rows: tuple[int, ...],
+                   names: Iterable[str] = PIECES, layers: range = range(0), *,
+                   square: bool = True, sources: tuple[int, ...] = ()) -> int:
+    """The least number of instructions that programs take on a chip.
+
+    The compiler refuses what has more than the program memory. It may take more where there is
+    room. Input features count as dense.
+
+    Parameters
+    ----------
+    network : Network
+        The network.
+    config : Config
+        Configuration of the chip.
+    rows : tuple of int
+        Vertices of the input, and of every layer's output.
+    names : iterable of str
+        Programs: ``PIECES``, or those of a whole network (``Program``).
+    layers : range
+        Layers (from 1) that they are of; all of them if empty.
+    square : bool
+        Whether the input and all outputs have the same vertices.
+    sources : tuple of int
+        Rows that edges come from, and transposed ones, if devices share the rows of matrices.
+
+    Returns
+    -------
+    int
+        At most one more than ``COUNTED``, which stands for all larger numbers.
+
+    Raises
+    ------
+    CapacityError
+        If the row table is too small.
+    """
+    layers = layers or range(1, len(network.layers) + 1)
+    if square and not network.shares_exponents:
+        network, layers = _between_neighbours(network, layers)
+        rows = rows[:len(network.layers) + 1]
+    return _length(network, config, rows, tuple(names), layers, square, sources)
+
+
+def _between_neighbours(network: Network, layers: range) -> tuple[Network, range]:
+    """The layers between one before and one after: what their programs depend on.
+
+    What is alike is counted once.
+    """
+    first, last = max(0, layers[0] - 2), min(len(network.layers), layers[-1] + 1)
+    found = list(network.layers[first:last])
+    for place in {0, len(found) - 1}:
+        if place + first + 1 not in layers:
+            found[place] = replace(found[place], order=COMBINE_FIRST, root=None, alpha=0.0)
+    return replace(network, layers=tuple(found)), range(layers[0] - first, layers[-1] - first + 1)
+
+
+@lru_cache(maxsize=4096)
+def _length(network: Network, config: Config, rows: tuple[int, ...], names: tuple[str, ...],
+            layers: range, square: bool, sources: tuple[int, ...]) -> int:
+    config = config.replace(weight_rows=1 << 16)  # whether weights fit is not asked here
+    levels = [0 if square else level for level in range(len(rows))]
+    vertices = Vertices.of_layers([*rows, *sources], config, RowTable(), [
+        *levels, *(("source", way) for way, _ in enumerate(sources))])
+    vertices, others = vertices[:len(rows)], vertices[len(rows):]
+    layout = Layout.of(network, config, vertices, LabelFormat(), layers=layers,
+                       kept="train" not in names, shared_rows=max(
+                           (one.rows for one in others), default=0))
+    inputs = Parts.dense(FEATURES, 0, 0)
+    if 1 in layers:
+        region = layout.memory.matrix(FEATURES, 0, network.features)
+        inputs = Parts.dense(FEATURES, region.panels, region.stride)
+    messages = {
+        (number, backward): [PlacedMessages(0, 0, _NO_LOAD)] * len(
+            vertices[number - backward].strips)
+        for number in layers for backward in (False, True)}
+    made = PieceProgram if names == PIECES else Program
+    program = made.of(
+        layout, inputs=inputs, messages=messages, roots=messages, digits={},
+        tensors={name: place for place, name in enumerate(layer_entries(network, layers))},
+        headroom=lambda name: 0, schedule=_CountedSchedule(), following=(),
+        turns=False)
+    if isinstance(program, PieceProgram):
+        program.layers, program.shared = layers, bool(sources)
+    try:
+        program.emit(names)
+    except _TooManyError:
+        return COUNTED + 1
+    return program.rows

@@ -1,0 +1,102 @@
+"""What a chip has a fixed number of: whether what some layers need fits it, by the compiler."""
+
+from collections.abc import Sequence
+
+from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.memory_map import CapacityError, remedy
+from hypercast.host.compiler.piece_program import PIECES
+from hypercast.host.compiler.program_length import COUNTED, program_length
+from hypercast.host.compiler.size_limits import check_sizes
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
+
+__all__ = ["SUMMED", "alone_length", "programs_of_one", "run_length", "shortage"]
+
+#: Programs of a board that has all layers, and samples of its own.
+SUMMED = ("step_sums", "update", "evaluate")
+#: A program is counted as a whole if it may be too long: if its layers, one by one, take more than
+#: this share of the program memory.
+_SURELY = 2 / 3
+#: How to change a chip of a cluster.
+_WAY = "in the cluster's file:"
+_WHAT = {"tensors": "entries of the exponent file", "program_rows": "rows of program memory"}
+
+
+def programs_of_one(problem: Problem) -> tuple[str, ...]:
+    """Programs of a board that trains alone."""
+    if not problem.statistics.sampled:
+        return "load", "train", "evaluate"
+    return SUMMED if problem.micro_batches > 1 else ("train", "evaluate")
+
+
+def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
+             names: tuple[str, ...] = PIECES, statistics: Statistics | None = None,
+             halo: int = 0) -> str:
+    """What a board's chip has too few of, as text; empty if the compiler refuses nothing.
+
+    Parameters
+    ----------
+    problem : Problem
+        What is trained.
+    layers : sequence of int
+        Numbers of the board's layers, from 0.
+    board : Board
+        The board.
+    share : str
+        What they are called.
+    names : tuple of str
+        Programs, as of ``program_length``.
+    statistics : Statistics, optional
+        What the board works on, if it is not the problem's.
+    halo : int
+        Rows of others that it reads.
+    """
+    config, statistics = board.config, statistics or problem.statistics
+    try:
+        for network in {problem.layers[layer].network for layer in layers}:
+            check_sizes(network, statistics.vertices[-1], config)
+        entries = len(frozenset().union(*(problem.layer_entries[layer] for layer in layers)))
+        if entries > config.tensors:
+            return _lacking(board, "tensors", entries, str(entries), share)
+        length, exact = run_length(problem, layers, board, names, statistics, halo)
+    except CapacityError as error:
+        return f"{board.name} ({board.kind}): {error}"
+    if length <= config.program_rows:
+        return ""
+    text = f"more than {COUNTED}" if length > COUNTED else f"{'' if exact else 'about '}{length}"
+    return _lacking(board, "program_rows", length, text, share)
+
+
+def _lacking(board: Board, field: str, needed: int, text: str, share: str) -> str:
+    config = board.config
+    return (f"{board.name} ({board.kind}) has {getattr(config, field)} {_WHAT[field]}, but {text} "
+            f"are needed for {share}; {remedy(config, field, needed, _WAY)}")
+
+
+def alone_length(problem: Problem, layer: int, board: Board,
+                 statistics: Statistics | None = None) -> int:
+    """Instructions of a layer (from 0) by itself; several take about as many as each of them."""
+    statistics = statistics or problem.statistics
+    _, network, number = problem.layers[layer]
+    levels = len(network.layers) + 1
+    rows = statistics.vertices[:1] * levels if statistics.square else statistics.vertices[:levels]
+    return program_length(network, board.config, rows, PIECES, range(number, number + 1),
+                          square=statistics.square)
+
+
+def run_length(problem: Problem, layers: Sequence[int], board: Board,
+               names: tuple[str, ...] = PIECES, statistics: Statistics | None = None,
+               halo: int = 0) -> tuple[int, bool]:
+    """Instructions of layers, and whether they were counted as a whole; others as in ``shortage``.
+    """
+    statistics = statistics or problem.statistics
+    config = board.config
+    about = sum(alone_length(problem, layer, board, statistics) for layer in layers)
+    run = range(layers[0] + 1, layers[-1] + 2)
+    one_run = problem.is_one_network and len(run) == len(layers)
+    if not one_run or (not halo and not _SURELY * config.program_rows < about <= COUNTED):
+        return about, False
+    network = problem.layers[0].network
+    return program_length(
+        network, config, statistics.vertices, names, run, square=statistics.square,
+        sources=(statistics.vertices[-1] + halo,) * 2 if halo else ()), True

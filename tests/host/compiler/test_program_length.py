@@ -1,0 +1,84 @@
+"""Instructions are counted as the compiler counts them when it refuses a program."""
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.compiler.compiler import compile_job, compile_sampled
+from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.compiler.program_length import COUNTED, program_length
+from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.reference.network import Network
+from hypercast.reference.sample import Mantissas
+from hypercast.rtl.config import PRESETS
+from tests.host.compiler.random_networks import ROOMY, models
+
+
+def refused(compiled):
+    """How many instructions the compiler says that are needed."""
+    with pytest.raises(CapacityError, match="program_rows is 16, but") as error:
+        compiled()
+    return int(re.search(r"but (\d+) are needed", str(error.value))[1])
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.data())
+def test_as_many_as_the_compiler_says(data):
+    config = ROOMY.replace(program_rows=16, lanes=data.draw(st.sampled_from([2, 4])),
+                           operand_words=data.draw(st.sampled_from([16, 64, 256])),
+                           bypass_rows=data.draw(st.sampled_from([16, 64])))
+    model = data.draw(models(config))
+    network, (count, *_) = model.network, model.sample.rows
+    layers = len(network.layers)
+    rows = (count,) * (layers + 1)
+    first = data.draw(st.integers(1, layers))
+    run = range(first, data.draw(st.integers(first, layers)) + 1)
+    assert program_length(network, config, rows, layers=run) == refused(
+        lambda: compile_pieces(model, config, layers=run))
+    assert program_length(network, config, rows, ("load", "train", "evaluate")) == refused(
+        lambda: compile_job(model, config, word_sparse=False))
+    capacity = Capacity.of([model.sample])
+    for pieces, names in ((True, ("step_sums", "update", "evaluate")),
+                          (False, ("train", "evaluate"))):
+        assert program_length(network, config, capacity.rows, names) == refused(
+            lambda pieces=pieces: compile_sampled(
+                model, config, capacity, ahead=not pieces, pieces=pieces))
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.data())
+def test_parts_of_a_graph(data):
+    config = ROOMY.replace(program_rows=16)
+    model = data.draw(models(config))
+    count, network = len(model.sample.labels), model.network
+    sample, *_ = parts_of(model.sample, Division.counted(
+        model.sample.edges[0], np.arange(count) * 2 // count, 2))
+    own = sample.rows[-1]
+    if network.layers[0].order == "aggregate_first":  # those of others have been brought
+        values = np.ones((own + sample.place.halo_rows(transposed=False), network.features), int)
+        sample = replace(sample, features=Mantissas(values, sample.features.exponent))
+    assert program_length(
+        network, config, (own,) * (len(network.layers) + 1),
+        sources=tuple(own + sample.place.halo_rows(transposed=way) for way in (False, True))) \
+        == refused(lambda: compile_pieces(model.with_sample(sample), config))
+
+
+def test_what_is_far_too_long_is_not_counted():
+    network = Network.of_widths([100, 128, 47])
+    assert program_length(network, PRESETS["vcu128"], (2_449_029,) * 3) == COUNTED + 1
+
+
+def test_layers_that_are_alike_take_as_many():
+    """Wherever they are, if none is the first or the last."""
+    network = Network.of_widths([8] * 9)
+    rows = (500,) * 9
+    lengths = {program_length(network, ROOMY, rows, layers=range(first, first + 3))
+               for first in range(2, 6)}
+    assert len(lengths) == 1
