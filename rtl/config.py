@@ -21,7 +21,7 @@ from hypercast.rtl.isa import (
 __all__ = ["PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 14
+INTERFACE_VERSION = 15
 
 
 class ConfigurationError(ValueError):
@@ -69,9 +69,9 @@ class Config:
         Words prefetched per (source, plane) edge stream: 2, 4, 8, 16 or 32. To hide memory latency,
         they should hold a few more edges than its cycles.
     program_rows : int
-        Instructions the program memory holds, a power of two from 16 to 4096.
+        Instructions the program memory holds, a power of two from 16 to 16384.
     tensors : int
-        Entries of the exponent file, a power of two from 8 to 256.
+        Entries of the exponent file, a power of two from 8 to 1024.
     adam : bool
         Whether UPDATE can do Adam; without, it does SGD only, and small chips save the area.
     memory_latency : int
@@ -129,7 +129,7 @@ class Config:
         self._check_power("bypass_rows", 16, 1 << BASE_WIDTH)
         self._check_power("read_buffer", 4, 256)
         self._check_choice("edge_buffer", (2, 4, 8, 16, 32))
-        self._check_power("program_rows", 16, 4096)
+        self._check_power("program_rows", 16, 1 << 14)
         self._check_power("tensors", 8, 1 << TENSOR_WIDTH)
         self._check_range("memory_latency", 1, 1024)
 
@@ -268,8 +268,8 @@ class Config:
 #: With four planes a core takes an eighth more LUTs, and a step a few percent fewer cycles at most.
 _VCU128 = Config(dimensions=4, lanes=16, planes=2, eject=2, accumulator_rows=1024,
                  weight_rows=16384, channel_words=65536, operand_words=8192, bypass_rows=512,
-                 read_buffer=128, edge_buffer=4, program_rows=4096, memory_latency=64,
-                 memory_stalls=True)
+                 read_buffer=128, edge_buffer=4, program_rows=8192, tensors=1024,
+                 memory_latency=64, memory_stalls=True)
 
 #: Named starting points; ``Config.replace`` changes single fields.
 PRESETS = {

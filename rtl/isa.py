@@ -42,7 +42,7 @@ LOSS_PANELS_WIDTH, CLASSES_WIDTH = 9, 10
 #: Bits of an entry of the row table.
 VERTICES_WIDTH = 4
 #: Bits of a number in the exponent file, and of an exponent, which has a sign.
-TENSOR_WIDTH, EXPONENT_WIDTH = 8, 8
+TENSOR_WIDTH, EXPONENT_WIDTH = 10, 8
 #: Bits of a factor's mantissa: of the optimiser, of means; and a factor of one.
 FACTOR_WIDTH = 16
 FACTOR_ONE = 1 << FACTOR_WIDTH

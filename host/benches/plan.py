@@ -8,14 +8,8 @@ from typing import Any
 
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.plan_trainings import TRAININGS, measured
-from hypercast.host.benches.plan_workloads import (
-    CLUSTERS,
-    WORKLOADS,
-    boards_of,
-    branched,
-    deep,
-    unequal,
-)
+from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, branched, deep, unequal
+from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
@@ -60,7 +54,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     for cluster in CLUSTERS:
         for name, make in WORKLOADS[cluster].items():
             progress(f"{name} on {cluster}")
-            problem = make(boards_of(cluster))
+            problem = make(load_cluster(cluster))
             found[name, cluster] = search(problem)
             if (name, cluster) == ("deep network, samples", "mixed"):
                 figures += _balance(problem, f"{name}, {cluster}", None)
@@ -103,10 +97,10 @@ def _worked(stages: int, batches: int, name: str, sent: float, **settings: Any) 
 def _searches(progress: Callable[[str], None]) -> Iterator[Figure]:
     progress("64 layers on 16 boards")
     begin = time.process_time()
-    search(deep(boards_of("vcu128-16"), 64, 64))
+    search(deep(load_cluster("vcu128-16"), 64, 64))
     yield Figure(name="search, 64 layers on 16 boards, costs of layers included, on one processor",
                  value=time.process_time() - begin, unit="s", bar=10, relation="<=")
-    problem = branched(boards_of("vcu128-8"), branches=4, length=6)
+    problem = branched(load_cluster("vcu128-8"), branches=4, length=6)
     assert problem.graph  # costs of layers are not a part of the searches
     seconds = {}
     for strategy in (graphpipe, piper):

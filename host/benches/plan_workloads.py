@@ -1,16 +1,16 @@
 """Trainings and clusters on which systems that split a training are compared."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from functools import partial
 
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
-from hypercast.host.cluster.description import Cluster, load_cluster
+from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
+from hypercast.reference.models import model_network
 from hypercast.reference.network import LINEAR, Layer, Network
 
-__all__ = ["CLUSTERS", "WORKLOADS", "boards_of", "branched", "deep", "unequal", "whole"]
+__all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "unequal", "whole"]
 
 #: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
 CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
@@ -23,17 +23,10 @@ _VERTICES, _EDGES, _FEATURES, _CLASSES = 2_750, 57_260, 602, 41
 _SAMPLES = 16
 
 
-def boards_of(name: str) -> Cluster:
-    """A cluster by its name, whose chips have large exponent files."""
-    cluster = load_cluster(name)
-    return replace(cluster, boards=tuple(
-        replace(board, config=board.config.replace(tensors=_ENTRIES)) for board in cluster.boards))
-
-
 def unequal() -> Cluster:
     """Six VCU128, and two U50, which have half the cores."""
     return Cluster.of_sections({
-        "boards": {name: {"board": name, "count": count, "tensors": _ENTRIES}
+        "boards": {name: {"board": name, "count": count}
                    for name, count in (("vcu128", 6), ("u50", 2))},
         "links": {"network": {"gigabits": 100.0, "microseconds": 5.0}}})
 
@@ -71,14 +64,20 @@ def branched(cluster: Cluster, branches: int = 3, length: int = 8,
         micro_batches=samples)
 
 
+def _gcnii(cluster: Cluster) -> Problem:
+    """Steps of GCNII on samples."""
+    network = model_network("gcnii", _FEATURES, (64,) * _DEEP, _CLASSES)
+    return Problem.of_network(cluster, network, _sampled(len(network.layers)),
+                              micro_batches=_SAMPLES)
+
+
 def _sampled(layers: int) -> Statistics:
     return Statistics(vertices=(_VERTICES,) * (layers + 1), edges=(_EDGES,) * layers,
                       sampled=True)
 
 
-#: Entries of the exponent file that chips have, the most there can be, and layers for which these
-#: are enough on one board.
-_ENTRIES, _DEEP = 256, 31
+#: Convolutions of the deep networks.
+_DEEP = 32
 #: What fits boards of 64 kB.
 _SMALL = GraphStatistics(vertices=300, edges=1_200, features=8, classes=4)
 _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
@@ -87,10 +86,11 @@ _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
                            | {"ogbn-products": _PRODUCTS}).items()},
     "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * (_DEEP - 1)),
     "deep network, samples": partial(deep, layers=_DEEP, hidden=64),
+    "GCNII, samples": _gcnii,
     "branched network": branched,
 }
 #: Cluster to trainings by name.
 WORKLOADS: Mapping[str, Mapping[str, Callable[[Cluster], Problem]]] = {
     **dict.fromkeys(CLUSTERS[:3], _LARGE),
     CLUSTERS[3]: {"small graph": partial(whole, _SMALL, (8,)),
-                  "small graph, 8 layers": partial(whole, _SMALL, (8,) * 7)}}
+                  "small graph, 7 layers": partial(whole, _SMALL, (8,) * 6)}}

@@ -8,6 +8,7 @@ strip, so that the schedule can overlap whatever is independent.
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, TypedDict, Unpack
 
@@ -107,6 +108,14 @@ class Emitter:
     _openers: dict[Tensor, Tensor] = field(default_factory=dict)  # first result of each entry
     _opened: set[Tensor] = field(default_factory=set)  # by programs that this one goes on with
     _prefetched: bool = False
+
+    @cached_property
+    def _sharing(self) -> dict[Tensor, list[Weights]]:
+        """Entry of the exponent file to the parameters that it is of."""
+        sharing: dict[Tensor, list[Weights]] = {}
+        for name, weights in self.weights.items():
+            sharing.setdefault(self.exponent_entry(name), []).append(weights)
+        return sharing
 
     # Products.
 
@@ -230,8 +239,7 @@ class Emitter:
         reads, writes, operands = [], list(written.writes), dict(written.fields)
         if source == DrainSource.ARRAY:
             # The exponent of the weights, which their update changes.
-            reads += [part for name, weights in self.weights.items()
-                      if self.exponent_entry(name) == self.exponent_entry(factors[1])
+            reads += [part for weights in self._sharing.get(self.exponent_entry(factors[1]), ())
                       for part in self._weights(weights)]
         entry = self.exponent_entry(result)
         if entry in self._opened:

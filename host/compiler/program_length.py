@@ -24,8 +24,8 @@ from hypercast.rtl.isa import Opcode
 
 __all__ = ["COUNTED", "program_length"]
 
-#: Instructions are counted up to so many, twice those of the largest program memory.
-COUNTED = 8192
+#: Instructions are counted up to so many: those of the largest program memory.
+COUNTED = 1 << 14
 
 _NO_LOAD = Load(**dict.fromkeys(Load.__dataclass_fields__, 0))
 

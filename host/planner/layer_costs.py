@@ -116,7 +116,7 @@ def _predicted(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...]
                config: Config) -> tuple[float, float]:
     """Cycles of a layer among others, forward and backward."""
     # Whether it fits is not asked here.
-    config = config.replace(weight_rows=1 << 16, tensors=256)
+    config = config.replace(weight_rows=1 << 16, tensors=1024)
     aggregations: Expected
     factor = 1.0
     if len(vertices) == 1:

@@ -85,3 +85,11 @@ def test_sparse_features(variant):
     training = ModelTraining(graph=graph, config=NARROW, variant=variant)
     assert not compile_job(training.model(), NARROW).regions["X"].columns
     training.check()
+
+
+def test_more_layers_than_eight_bits_name_entries_of():
+    config = WIDE.replace(tensors=512, program_rows=8192, channel_words=1 << 14)
+    training = ModelTraining(graph=random_graph(12, 20, features=4, seed=3), config=config,
+                             variant=("gcnii", {}), hidden=(4,) * 32, epochs=2)
+    assert len(compile_job(training.model(), config).tensors) > 256
+    training.check()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.program_length import program_length
 from hypercast.host.planner.chip_limits import alone_length, shortage
@@ -22,7 +22,8 @@ from tests.host.compiler.random_networks import models
 
 def boards(count, **fields):
     return Cluster.of_sections({
-        "boards": {"one": {"board": "vcu128", "count": count, **fields}},
+        "boards": {"one": {"board": "vcu128", "count": count, "tensors": 64,
+                           "program_rows": 4096, **fields}},
         "links": {"network": {"gigabits": 100}}})
 
 
@@ -46,8 +47,7 @@ def test_32_layers_do_not_fit_a_chip():
         found = reasons(problem)
         assert found["one board"] == (
             "one-0 (vcu128) has 64 entries of the exponent file, but 259 are needed for layer 1 to "
-            "layer 32; no configuration has as many: use fewer layers, or more boards that have "
-            "some layers each")
+            "layer 32; raise tensors to 512 (in the cluster's file: tensors=512)")
     for strategy in ("samples in parallel", "BaPipe", "GraphPipe", "Piper", "PipeDream",
                      "PipeDream-2BW", "GPipe, equal layers", "layers one after another"):
         assert "64 entries of the exponent file, but" in found[strategy], strategy
@@ -60,8 +60,20 @@ def test_more_boards_or_larger_files_have_room():
     for plan in plans.values():
         assert max(len(share.layers) for share in plan.shares) <= 7
     assert "samples in parallel" not in plans
-    assert {plan.strategy for plan in search(deep(boards(2, tensors=256), 31)).plans} >= {
-        "one board", "samples in parallel", "BaPipe"}
+    for layers, tensors in ((31, 256), (32, 512)):
+        found = search(deep(boards(2, tensors=tensors), layers))
+        assert {plan.strategy for plan in found.plans} >= {
+            "one board", "samples in parallel", "BaPipe"}
+
+
+def test_more_layers_than_any_chip_has_entries():
+    assert reasons(deep(boards(1, tensors=1024), 130))["one board"] == (
+        "one-0 (vcu128) has 1024 entries of the exponent file, but 1043 are needed for layer 1 to "
+        "layer 130; no configuration has as many: use fewer layers, or more boards that have some "
+        "layers each")
+    assert "one board" in {plan.strategy for plan in search(Problem.of_network(
+        load_cluster("vcu128-2"), Network.of_widths([16] * 65), Statistics(
+            vertices=(800,) * 65, edges=(8000,) * 64, sampled=True), choose=False)).plans}
 
 
 def test_a_graph_in_parts_needs_all_entries_on_each_board():
@@ -82,8 +94,8 @@ def test_programs_that_are_too_long():
         f"one-0 (vcu128) has 64 rows of program memory, but {length} are needed for layer 1 to "
         f"layer 6; raise program_rows to 128 (in the cluster's file: program_rows=128)")
     assert "BaPipe" in {plan.strategy for plan in search(problem).plans}
-    large = deep(boards(2), 2, sampled=False, vertices=10_000_000)
-    assert "4096 rows of program memory, but more than 8192 are needed" in reasons(large)[
+    large = deep(boards(2), 2, sampled=False, vertices=15_000_000)
+    assert "4096 rows of program memory, but more than 16384 are needed" in reasons(large)[
         "one board"]
 
 
