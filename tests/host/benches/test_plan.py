@@ -3,7 +3,7 @@
 import pytest
 
 from hypercast.host.benches import plan
-from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, boards_of, branched
+from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, branched
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.search import search
 
@@ -16,8 +16,6 @@ def test_schedules_are_as_derived():
 
 def test_there_are_workloads_for_every_cluster():
     assert set(WORKLOADS) == set(CLUSTERS)
-    assert {board.config.tensors for cluster in CLUSTERS
-            for board in boards_of(cluster).boards} == {256}
 
 
 def test_branches_lie_between_a_first_and_a_last_layer():
@@ -29,7 +27,7 @@ def test_branches_lie_between_a_first_and_a_last_layer():
 
 def test_factors_name_where_a_system_gains_and_loses():
     name, cluster = "small graph", "ulx3s-4"
-    comparison = search(WORKLOADS[cluster][name](boards_of(cluster)))
+    comparison = search(WORKLOADS[cluster][name](load_cluster(cluster)))
     figures = list(plan._factors("GNNPipe", {(name, cluster): comparison}))
     assert [figure.name.split(": ")[1] for figure in figures] == [
         f"{kind}, {name}, {cluster}" for kind in ("best", "worst")]

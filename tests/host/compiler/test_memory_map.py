@@ -71,4 +71,4 @@ def test_what_no_configuration_has():
     with pytest.raises(CapacityError, match="no configuration has as many"):
         require_capacity(CONFIG, "weight_rows", 65537, "why")
     with pytest.raises(CapacityError, match="use fewer layers, or more boards that have some "):
-        require_capacity(CONFIG, "tensors", 257, "why")
+        require_capacity(CONFIG, "tensors", 1025, "why")

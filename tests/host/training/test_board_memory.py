@@ -21,7 +21,8 @@ MODEL = prepare(GRAPH, NETWORK, Recipe())
 
 def cluster(words, **changes):
     return Cluster.of_sections({
-        "boards": {"small": {"board": "vcu128", "count": 4, "channel_words": words, **changes}},
+        "boards": {"small": {"board": "vcu128", "count": 4, "channel_words": words,
+                             "tensors": 64, **changes}},
         "links": {"network": {"gigabits": 100.0}}})
 
 
