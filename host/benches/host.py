@@ -8,6 +8,7 @@ that are looked at are those a sampler has to read: of GraphSAINT, all edges of 
 vertices.
 """
 
+import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -58,8 +59,8 @@ _NODES, _ENDS, _ROOTS, _LENGTH = 2_800, 1_400, 950, 2
 _COVERAGE = 0.2
 #: Edges per second demanded of a thread, and most threads for which the device may not wait.
 _BAR, _MOST_THREADS = 10_000_000, 8
-#: How often times of a single thread are measured.
-_TRIES = 5
+#: For how many seconds the same is measured again: machines are slower for parts of a second.
+_SECONDS = 3.0
 #: Batches that are measured.
 _BATCHES = 40
 _THREADS = os.cpu_count() or 1
@@ -155,7 +156,7 @@ def _case(title: str, graph: Graph, sampler: _Neighbours,
         return _compile(network, sample) if batch.number is None else \
             store.value_of(batch.number, partial(_compile, network, sample))
 
-    (first, _), (busy, together) = _times(whole, count), _times(whole, count)
+    (first, _), (busy, together) = _times(whole, count), _least_times(whole, count)
     looked_at, sent = sum(map(sampler.looked_at, batches)), sum(map(_sent, compiled))
     octets = float(np.median([_octets(edges) for edges in compiled]))
     return [
@@ -197,12 +198,12 @@ def _processor_time(function: Callable[..., Any],
     """
     arguments = list(arguments)
     function(*arguments[0])  # the first call is slower
-    times = []
-    for _ in range(_TRIES):
+    least, end = math.inf, time.monotonic() + _SECONDS
+    while time.monotonic() < end or least == math.inf:
         start = time.process_time()
         results = [function(*each) for each in arguments]
-        times.append(time.process_time() - start)
-    return results, min(times) / len(arguments)
+        least = min(least, time.process_time() - start)
+    return results, least / len(arguments)
 
 
 def _times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
@@ -211,6 +212,15 @@ def _times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
     for _ in prefetched(function, range(count), workers=_THREADS):
         pass
     return (time.process_time() - busy) / count, (time.perf_counter() - start) / count
+
+
+def _least_times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
+    """``_times``, the least of several."""
+    end = time.monotonic() + _SECONDS
+    found = [_times(function, count)]
+    while time.monotonic() < end:
+        found.append(_times(function, count))
+    return min(found)
 
 
 def _compile(network: Network, sample: Sample) -> CompiledEdges:

@@ -13,7 +13,7 @@ def small(monkeypatch):
     """Few vertices and small batches, and a step of a millisecond."""
     for name, value in {"_VERTICES": 2_000, "_EDGES": 20_000, "_WIDTHS": (24, 16, 5),
                         "_TARGETS": 100, "_FAN_OUTS": (3, 4), "_NODES": 100, "_ENDS": 50,
-                        "_ROOTS": 40, "_COVERAGE": 2, "_BATCHES": 3, "_THREADS": 2,
+                        "_ROOTS": 40, "_COVERAGE": 2, "_SECONDS": 0.0, "_BATCHES": 3, "_THREADS": 2,
                         "_CONFIG": PRESETS["test"]}.items():
         monkeypatch.setattr(host, name, value)
     monkeypatch.setattr(host, "predict", lambda workload: SimpleNamespace(cycles=250_000))
