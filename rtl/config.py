@@ -18,10 +18,12 @@ from hypercast.rtl.isa import (
     TENSOR_WIDTH,
 )
 
-__all__ = ["PRESETS", "Config", "ConfigurationError"]
+__all__ = ["LARGEST_PROGRAM", "PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
 INTERFACE_VERSION = 15
+#: Instructions that the largest program memory holds.
+LARGEST_PROGRAM = 1 << 14
 
 
 class ConfigurationError(ValueError):
@@ -129,7 +131,7 @@ class Config:
         self._check_power("bypass_rows", 16, 1 << BASE_WIDTH)
         self._check_power("read_buffer", 4, 256)
         self._check_choice("edge_buffer", (2, 4, 8, 16, 32))
-        self._check_power("program_rows", 16, 1 << 14)
+        self._check_power("program_rows", 16, LARGEST_PROGRAM)
         self._check_power("tensors", 8, 1 << TENSOR_WIDTH)
         self._check_range("memory_latency", 1, 1024)
 

@@ -19,13 +19,10 @@ from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.tensor import FEATURES
-from hypercast.rtl.config import Config
+from hypercast.rtl.config import LARGEST_PROGRAM, Config
 from hypercast.rtl.isa import Opcode
 
-__all__ = ["COUNTED", "program_length"]
-
-#: Instructions are counted up to so many: those of the largest program memory.
-COUNTED = 1 << 14
+__all__ = ["program_length"]
 
 _NO_LOAD = Load(**dict.fromkeys(Load.__dataclass_fields__, 0))
 
@@ -56,7 +53,7 @@ class _CountedSchedule(Schedule):
 
     def _count(self, opcode: Opcode) -> None:
         self.issued.append(Issued(opcode=opcode, waits=0, duration=Duration(), operands={}))
-        if len(self.issued) > COUNTED:
+        if len(self.issued) > LARGEST_PROGRAM:
             raise _TooManyError
 
 
@@ -88,7 +85,7 @@ def program_length(network: Network, config: Config, rows: tuple[int, ...],
     Returns
     -------
     int
-        At most one more than ``COUNTED``, which stands for all larger numbers.
+        At most one more than ``LARGEST_PROGRAM``, which stands for all larger numbers.
 
     Raises
     ------
@@ -145,5 +142,5 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
     try:
         program.emit(names)
     except _TooManyError:
-        return COUNTED + 1
+        return LARGEST_PROGRAM + 1
     return program.rows

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from hypercast.host.cluster.board import Board
 from hypercast.host.compiler.memory_map import CapacityError, remedy
 from hypercast.host.compiler.piece_program import PIECES
-from hypercast.host.compiler.program_length import COUNTED, program_length
+from hypercast.host.compiler.program_length import program_length
 from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
+from hypercast.rtl.config import LARGEST_PROGRAM
 
 __all__ = ["SUMMED", "alone_length", "programs_of_one", "run_length", "shortage"]
 
@@ -63,7 +64,8 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
         return f"{board.name} ({board.kind}): {error}"
     if length <= config.program_rows:
         return ""
-    text = f"more than {COUNTED}" if length > COUNTED else f"{'' if exact else 'about '}{length}"
+    text = f"{'' if exact else 'about '}{length}" if length <= LARGEST_PROGRAM else \
+        f"more than {LARGEST_PROGRAM}"
     return _lacking(board, "program_rows", length, text, share)
 
 
@@ -94,7 +96,7 @@ def run_length(problem: Problem, layers: Sequence[int], board: Board,
     about = sum(alone_length(problem, layer, board, statistics) for layer in layers)
     run = range(layers[0] + 1, layers[-1] + 2)
     one_run = problem.is_one_network and len(run) == len(layers)
-    if not one_run or (not halo and not _SURELY * config.program_rows < about <= COUNTED):
+    if not one_run or (not halo and not _SURELY * config.program_rows < about <= LARGEST_PROGRAM):
         return about, False
     network = problem.layers[0].network
     return program_length(

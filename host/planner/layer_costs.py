@@ -15,6 +15,7 @@ from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import ROOT_INITIAL, ROOT_WEIGHTS, Layer, Network
 from hypercast.reference.tensor import FEATURES, Kind
 from hypercast.rtl.config import Config
+from hypercast.rtl.isa import BASE_WIDTH, TENSOR_WIDTH
 
 __all__ = ["chosen_orders", "layer_cost", "list_footprint", "result_footprint"]
 
@@ -116,7 +117,7 @@ def _predicted(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...]
                config: Config) -> tuple[float, float]:
     """Cycles of a layer among others, forward and backward."""
     # Whether it fits is not asked here.
-    config = config.replace(weight_rows=1 << 16, tensors=1024)
+    config = config.replace(weight_rows=1 << BASE_WIDTH, tensors=1 << TENSOR_WIDTH)
     aggregations: Expected
     factor = 1.0
     if len(vertices) == 1:

@@ -17,12 +17,15 @@ from tests.system.chips import CHIPS, WIDE
 from tests.system.test_sampled_training import network_of, samples_of
 
 
-def check(network, config, samples, recipe, each=2):
-    """Train on ``each`` samples a step; returns the chip's job, of whose steps all were equal."""
+def check(network, config, samples, recipe, each=2, transport=None):
+    """Train on ``each`` samples a step; returns the chip's job, of whose steps all were equal.
+
+    The chip is a compiled simulation, unless there is another ``transport``.
+    """
     model, other = (InitialModel.of(network, recipe, samples[0]) for _ in range(2))
     reference = ReferenceDevice(other)
     job = compile_job(model, config, capacity=Capacity.of(samples), pieces=True)
-    chip = SteppedChip(CxxrtlTransport(config), job, model)
+    chip = SteppedChip(transport or CxxrtlTransport(config), job, model)
     try:
         for first in range(0, len(samples), each):
             step = samples[first:first + each]

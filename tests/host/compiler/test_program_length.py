@@ -13,11 +13,11 @@ from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.pieces import compile_pieces
-from hypercast.host.compiler.program_length import COUNTED, program_length
+from hypercast.host.compiler.program_length import program_length
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Mantissas
-from hypercast.rtl.config import PRESETS
+from hypercast.rtl.config import LARGEST_PROGRAM, PRESETS
 from tests.host.compiler.random_networks import ROOMY, models
 
 
@@ -72,7 +72,7 @@ def test_parts_of_a_graph(data):
 
 def test_what_is_far_too_long_is_not_counted():
     network = Network.of_widths([100, 128, 47])
-    assert program_length(network, PRESETS["vcu128"], (2_449_029,) * 3) == COUNTED + 1
+    assert program_length(network, PRESETS["vcu128"], (2_449_029,) * 3) == LARGEST_PROGRAM + 1
 
 
 def test_layers_that_are_alike_take_as_many():
