@@ -7,6 +7,7 @@ from hypercast.proofs.lib import (
     burst_reader,
     fifo,
     priority_arbiter,
+    rank_reader,
     round_robin_arbiter,
     skid_buffer,
     stream_merge,
@@ -21,7 +22,7 @@ __all__ = ["BLOCKS", "PROOFS"]
 
 _MODULES = (
     fifo, skid_buffer, round_robin_arbiter, priority_arbiter, stream_merge, unpacker,
-    burst_reader, row_requests,
+    burst_reader, rank_reader, row_requests,
     ejection_port, input_buffer, link_output, router,
     axi_reader, axi_writer, read_crossbar, write_crossbar,
     credit_fifo,

@@ -20,6 +20,7 @@ class Store(enum.Enum):
     SEND_LIST = "send list"
     MASK = "ReLU mask"
     LABELS = "labels"
+    RANKS = "ranks of rows"
     STATE = "state of the optimiser"
     OPERANDS = "operand buffer"                    #: Left operands, close to the array.
     RIGHT = "bypassed right operands"              #: Of GRADIENT, close to the array.

@@ -12,6 +12,7 @@ from typing import Any, Self
 from hypercast.rtl.isa import (
     ADDRESS_WIDTH,
     BASE_WIDTH,
+    RANK_WIDTH,
     RECORD_WIDTH,
     ROW_NUMBER_WIDTH,
     STRIP_WIDTH,
@@ -21,7 +22,7 @@ from hypercast.rtl.isa import (
 __all__ = ["LARGEST_PROGRAM", "PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 15
+INTERFACE_VERSION = 16
 #: Instructions that the largest program memory holds.
 LARGEST_PROGRAM = 1 << 14
 
@@ -239,6 +240,11 @@ class Config:
     def info_rows(self) -> int:
         """Rows of label records, weights or bits packed in one memory word."""
         return self.word_width // RECORD_WIDTH
+
+    @property
+    def ranks_in_word(self) -> int:
+        """Ranks of rows packed in one memory word."""
+        return self.word_width // RANK_WIDTH
 
     @property
     def row_numbers(self) -> int:

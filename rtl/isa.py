@@ -18,11 +18,11 @@ __all__ = [
     "HEADER_WIDTH", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "KEY_MASK", "KEY_WIDTH",
     "LONGEST_SHIFT", "LOSS_EXPONENT", "LOSS_PANELS_WIDTH", "LOSS_SHIFT", "LOSS_WEIGHT_ONE",
     "MASTER_EXPONENT", "MAXIMUM_EXPONENT", "MINIMUM_EXPONENT", "OPCODE_MASK", "OPERANDS",
-    "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RECORD_WIDTH", "ROWS_WIDTH", "ROW_NUMBER_WIDTH",
-    "SHIFT_WIDTH", "STEP_KEY_INCREMENT", "STRIP_WIDTH", "TENSORS", "TENSOR_WIDTH",
-    "THRESHOLD_WIDTH", "VERTICES_WIDTH", "WAITS_WIDTH", "Bypass", "DrainSource", "Engine", "Kind",
-    "Opcode", "OperandSource", "Operation", "Split", "decode", "encode", "engine_of", "largest",
-    "opcodes_of",
+    "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RANK_WIDTH", "RECORD_WIDTH", "ROWS_WIDTH",
+    "ROW_NUMBER_WIDTH", "SHIFT_WIDTH", "STEP_KEY_INCREMENT", "STRIP_WIDTH", "TENSORS",
+    "TENSOR_WIDTH", "THRESHOLD_WIDTH", "VERTICES_WIDTH", "WAITS_WIDTH", "Bypass", "DrainSource",
+    "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode", "encode",
+    "engine_of", "largest", "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
@@ -58,6 +58,8 @@ KEY_MASK = (1 << KEY_WIDTH) - 1
 DIGITS_WIDTH = 3
 #: Bits of a record of labels: a vertex's label and set, its weight, or some bits of its labels.
 RECORD_WIDTH = 16
+#: Bits of a vertex' rank.
+RANK_WIDTH = 32
 #: Bits of a row's number in a word-sparse matrix, which is stored plus one.
 ROW_NUMBER_WIDTH = 16
 
@@ -152,7 +154,7 @@ OPCODE_MASK = (1 << HEADER[0][1]) - 1
 
 _ROWS = (("vertices", VERTICES_WIDTH), ("row_start", ROWS_WIDTH), ("row_limit", STRIP_WIDTH))
 _DROPOUT = (("dropout", 1), ("dropout_threshold", THRESHOLD_WIDTH),
-            ("dropout_key", KEY_WIDTH))
+            ("dropout_key", KEY_WIDTH), ("ranked", 1), ("ranks", ADDRESS_WIDTH))
 _OPERAND = (("operand", 2), ("operand_base", BASE_WIDTH), ("operand_stride", BASE_WIDTH))
 _BYPASS = (("bypass", 3), ("left_base", BASE_WIDTH), ("right_base", BASE_WIDTH),
            ("send_base", BASE_WIDTH))
@@ -250,6 +252,8 @@ _WEIGHTS = Access(mode=Mode.READ, store=Store.WEIGHTS, field="weights")
 _RIGHT = Access(mode=Mode.READ, store=Store.MATRIX, field="gradient_address",
                 channel="gradient_channel")
 _TRAIN = {"train": _ON}
+_RANKS = Access(mode=Mode.READ, store=Store.RANKS, field="ranks",
+                when={"dropout": _ON, "ranked": _ON})
 
 #: What an opcode is. All else about opcodes follows from this.
 OPERATIONS = {
@@ -279,7 +283,8 @@ OPERATIONS = {
             ("weight_stride", BASE_WIDTH), ("transposed", 1), *_DROPOUT, ("panel", PANELS_WIDTH),
             *_OPERAND, ("chained", 1)),
         accesses=(
-            *_left("channel"), _WEIGHTS, Access(mode=Mode.ADD, store=Store.ARRAY, field="")),
+            *_left("channel"), _RANKS, _WEIGHTS,
+            Access(mode=Mode.ADD, store=Store.ARRAY, field="")),
         subjects=(_WEIGHTS,)),
     Opcode.GRADIENT: Operation(
         engine=Engine.ARRAY, arrivals=Engine.REDUCTION,
@@ -297,7 +302,7 @@ OPERATIONS = {
             replace(_RIGHT, when={"bypassed": _OFF, "ones": _ON}, panels=True),
             Access(mode=Mode.READ, store=Store.RIGHT, field="bypass_base",
                    when={"bypassed": _ON}),
-            *_left("gradient_channel", opposite=True)),
+            *_left("gradient_channel", opposite=True), _RANKS),
         subjects=(_RIGHT,)),
     Opcode.DRAIN: Operation(
         engine=Engine.VECTOR,
@@ -317,6 +322,7 @@ OPERATIONS = {
                    when={"mask_read": _ON}),
             Access(mode=Mode.WRITE, store=Store.MASK, field="mask_address",
                    when={"mask_write": _ON}),
+            _RANKS,
             Access(mode=Mode.READ, store=Store.WEIGHTS, field="bias_weights", when={"bias": _ON}),
             Access(mode=Mode.READ, store=Store.EXPONENT, field="bias_tensor", when={"bias": _ON}),
             *_bypasses({}), *_FACTORS, *_RESULTS),

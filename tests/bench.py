@@ -203,6 +203,16 @@ class MemoryModel:
                 burst = self.channels[request.channel][start:start + length]
                 queue.extend((cycle + self._latency - 1, int(word)) for word in burst)
 
+    async def serve_words(self, ctx, source):
+        """Serve the client's ``WordSource``, forever."""
+        while True:
+            [command] = await get(ctx, source.command, 1, self._rng, self._stall)
+            start, count = command.address, command.count
+            assert start + count <= self._words, f"{count} words at {start} wrap"
+            await ctx.tick().repeat(self._latency)
+            words = self.channels[command.channel][start:start + count].tolist()
+            await put(ctx, source.words, words, self._rng, self._stall)
+
     async def serve_write(self, ctx, port):
         """Serve the client's ``WritePort``, forever."""
         queue = deque()

@@ -2,12 +2,10 @@
 
 from collections.abc import Callable
 
-import numpy as np
-
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
 from hypercast.host.compiler.pieces import Pieces
-from hypercast.host.runtime.row_transfer import read_rows, write_mask, write_rows
+from hypercast.host.runtime.row_transfer import read_rows, write_rows
 from hypercast.host.runtime.state_transfer import read_sums
 from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.runtime.transport import Transport
@@ -15,7 +13,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 
 __all__ = ["PartChip"]
 
@@ -25,10 +23,6 @@ class PartChip(SteppedChip):
 
     Its programs end before each sum over neighbours. The host reads the rows that others need,
     writes those of others below, and starts the next program.
-
-    Ranks of the rows are whatever the division of the graph made them, so the host hashes them:
-    before a step it writes what dropout keeps of hidden features, a bit each, to where their masks
-    will be, and input features without what is dropped.
 
     Parameters
     ----------
@@ -55,14 +49,6 @@ class PartChip(SteppedChip):
         sample = self._model.sample
         self.driver.set_entries(self.job, self._begun | {
             EDGES: (sample.edge_exponent, None), FEATURES: (sample.features.exponent, None)})
-        key = self._rules.step_key(self._step)
-        self._write_features(key)
-        network = self._model.network
-        for number, layer in enumerate(network.layers[:-1], 1):
-            dropout, columns = network.output_dropout(number), layer.features_out
-            if dropout.threshold:
-                write_mask(self.driver, self.job, Tensor(Kind.MASK, number), dropout.keep(
-                    key, self._place.ranks[:, None], np.arange(columns)[None, :]))
         metrics, forward = self._through(FORWARD)
         _, backward = self._through(BACKWARD)
         return StepSums(
@@ -71,7 +57,6 @@ class PartChip(SteppedChip):
             saturations=forward + backward)
 
     def evaluate(self) -> Metrics:
-        self._write_features(None)
         metrics, _ = self._through(EVALUATE)
         return metrics
 
@@ -98,13 +83,3 @@ class PartChip(SteppedChip):
 
         found = self._place.brought(rows_of, job.regions[name].columns, transposed=transposed)
         write_rows(driver, job, name, found, first=len(self._place.ranks))
-
-    def _write_features(self, step_key: int | None) -> None:
-        """Write the input features without what is dropped; all of them in an evaluation."""
-        dropout, features = self._model.network.dropouts[0], self._model.sample.features.values
-        if not dropout.threshold:
-            return
-        if step_key is not None:
-            features = dropout.apply(features, step_key, self._place.ranks)
-        dense = features if isinstance(features, np.ndarray) else features.toarray()
-        write_rows(self.driver, self.job, FEATURES, dense)

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypedDict, Unpack
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.memory_map import LABELS, Region
+from hypercast.host.compiler.memory_map import LABELS, RANKS, Region
 from hypercast.host.compiler.operands import Operands, Use
 from hypercast.host.compiler.row_windows import Piece, pieces_of
 from hypercast.host.compiler.schedule import Schedule
@@ -27,7 +27,7 @@ from hypercast.reference.tensor import EDGES, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["Emitter", "Finish", "PlacedMessages", "dropout_fields"]
+__all__ = ["Emitter", "Finish", "PlacedMessages"]
 
 
 class Finish(TypedDict, total=False):
@@ -173,10 +173,12 @@ class Emitter:
             left = self.operands.window(source, count, piece) if window else \
                 self.operands.left(source, first, count, strip)
             self.schedule.add(
-                Opcode.MATMUL, left.fields | dropout_fields(feed), phase=phase,
+                Opcode.MATMUL, left.fields | self.dropout_fields(feed, piece.rows.first),
+                phase=phase,
                 duration=self.timing.matmul(
                     source, vertices.count_of(piece.rows), piece.rows.rows, first, count,
-                    self.regions[source].channel, reading=left.memory),
+                    self.regions[source].channel, reading=left.memory,
+                    ranked=self.is_ranked(feed)),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=piece.rows.first, row_limit=piece.rows.rows,
@@ -264,11 +266,12 @@ class Emitter:
             operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
         a, b = factors
         self.schedule.add(
-            Opcode.DRAIN, dropout_fields(dropout) | operands, phase=phase,
+            Opcode.DRAIN, self.dropout_fields(dropout, rows.first) | operands, phase=phase,
             duration=self.timing.drain(
                 vertices.count_of(rows), rows.rows, region.channel,
                 aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
-                mask_read=bool(mask_read), mask_write=bool(mask_write)),
+                mask_read=bool(mask_read), mask_write=bool(mask_write),
+                ranked=self.is_ranked(dropout)),
             reads=reads, writes=writes, accumulators=accumulators,
             opens=None if entry in self._opened else entry,
             vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
@@ -339,6 +342,23 @@ class Emitter:
         """A tensor's number in the exponent file."""
         return self.tensors[self.exponent_entry(name)]
 
+    def dropout_fields(self, dropout: Dropout | None, first: int = 0) -> dict[str, int]:
+        """An instruction's fields for ``Dropout`` on what it reads or writes, if any.
+
+        Of rows from ``first`` on, of the largest core.
+        """
+        if dropout is None or dropout.threshold == 0:
+            return {}
+        fields = {"dropout": 1, "dropout_threshold": dropout.threshold, "dropout_key": dropout.key}
+        if self.is_ranked(dropout):
+            fields |= {"ranked": 1, "ranks": self.regions[RANKS].address
+                       + first // self.config.ranks_in_word}
+        return fields
+
+    def is_ranked(self, dropout: Dropout | None) -> bool:
+        """Whether there is dropout, and ranks for it are read from memory."""
+        return dropout is not None and dropout.threshold > 0 and RANKS in self.regions
+
     # Helpers.
 
     def _parts_of_sum(self, source: Tensor, panel: int, count: int) -> list[tuple[int, int]]:
@@ -363,10 +383,3 @@ class Emitter:
         region = self.regions[name]
         words = -(-region.stride // self.config.mask_rows)
         return region.address + panel * words + rows.first // self.config.mask_rows
-
-
-def dropout_fields(dropout: Dropout | None) -> dict[str, int]:
-    """An instruction's fields for ``Dropout`` on what it reads or writes, if any."""
-    if dropout is None or dropout.threshold == 0:
-        return {}
-    return {"dropout": 1, "dropout_threshold": dropout.threshold, "dropout_key": dropout.key}

@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from hypercast.host.compiler.emitter import Emitter, dropout_fields
+from hypercast.host.compiler.emitter import Emitter
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.memory_map import index_name
 from hypercast.host.compiler.panel_groups import Run, runs_of
@@ -139,12 +139,13 @@ class GradientEmitter:
                     {"phase": phase, "vertices": entry, "digits": digits, "panels": run.tiles,
                      "panel": run.first, "first_row": run.row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[run.panel]} if with_sums else {}),
-                     **dropout_fields(dropout)},
+                     **emitter.dropout_fields(dropout)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
                         rows, vertices.count_of(strip) if strip else vertices.count, run.first,
                         run.tiles, digits, emitter.regions[columns].channel, reading=left.memory,
-                        bypassed=not right.memory, sums=with_sums))
+                        bypassed=not right.memory, sums=with_sums,
+                        ranked=emitter.is_ranked(dropout)))
 
     def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
                        without: Mapping[int, int]) -> None:

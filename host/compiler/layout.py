@@ -7,7 +7,13 @@ from typing import Self, TypeAlias
 from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.label_list import LabelFormat
-from hypercast.host.compiler.memory_map import LABELS, MemoryMap, require_capacity, second
+from hypercast.host.compiler.memory_map import (
+    LABELS,
+    RANKS,
+    MemoryMap,
+    require_capacity,
+    second,
+)
 from hypercast.host.compiler.operand_map import OperandMap, Parts
 from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.reduction import plan_reductions
@@ -131,6 +137,8 @@ class Layout:
         if not layers or len(network.layers) in layers:
             for name in (LABELS, second(LABELS)) if twice else (LABELS,):
                 memory.labels(labels.records(network.classes, config), name)
+        if shared_rows and any(dropout.threshold for dropout in network.dropouts):
+            memory.words(RANKS, 1, -(-rows[0] // config.ranks_in_word))
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
                 else int(words.sum(axis=1).max()))
         weights, weight_rows = place_weights(

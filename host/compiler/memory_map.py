@@ -11,11 +11,11 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["LABELS", "CapacityError", "Listing", "MemoryMap", "Region", "index_name", "raising",
-           "remedy", "require_capacity", "second"]
+__all__ = ["LABELS", "RANKS", "CapacityError", "Listing", "MemoryMap", "Region", "index_name",
+           "raising", "remedy", "require_capacity", "second"]
 
-#: Name of the region of labels.
-LABELS = "labels"
+#: Names of the regions of labels, and of the rows' ranks.
+LABELS, RANKS = "labels", "ranks"
 _CHANNELS = (Space.FEATURES, Space.GRADIENTS)
 
 

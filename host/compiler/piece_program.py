@@ -7,7 +7,6 @@ from typing import Unpack
 from hypercast.host.compiler.emitter import Finish
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.phase_name import PhaseKind
-from hypercast.reference.dropout import Dropout
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
 __all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "piece_entry"]
@@ -27,9 +26,7 @@ class PieceProgram(Program):
     """A ``Program`` of some layers, whose inputs and outputs cross between devices.
 
     If devices share the rows of matrices, a piece ends before each sum over neighbours, and goes on
-    when rows of others have come. What is kept of hidden features is then not hashed on the chip,
-    which knows no ranks of its rows: it lies in their masks when they are made. Nor do input
-    features have dropout here: they are written without what is dropped.
+    when rows of others have come.
 
     Parameters
     ----------
@@ -138,12 +135,3 @@ class PieceProgram(Program):
         self.gradient_emitter.halt(phase=phase, step=0, goes_on=True)
         self._entries[piece_entry(self._piece, len(parts))] = self.rows
         parts.append(source)
-
-    def _dropped(self, number: int) -> Finish:
-        finish = super()._dropped(number)
-        if self.shared and self.network.output_dropout(number).threshold:
-            return {"mask_write": finish["mask_write"], "mask_read": finish["mask_write"]}
-        return finish
-
-    def _feed(self) -> Dropout | None:
-        return None if self.shared else super()._feed()

@@ -16,9 +16,10 @@ from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fitting
-from hypercast.host.compiler.memory_map import LABELS
+from hypercast.host.compiler.memory_map import LABELS, RANKS
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.piece_program import PIECES, PieceProgram, piece_entry
+from hypercast.host.compiler.rank_list import fill_ranks
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
@@ -99,9 +100,10 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     shared = sample.place.shared
     plan = SamplePlan(network, config, sample, capacity, layers=layers)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
-    rewritten = capacity or (shared and network.dropouts[0].threshold)
+    # Ranks are read beside rows of which all words are stored.
+    dense = capacity or (shared and network.dropouts[0].threshold)
     features = Features(model, max(plan.feature_rows, plan.shared_rows), config,
-                        word_sparse=not rewritten) if 1 in layers else None
+                        word_sparse=not dense) if 1 in layers else None
     layout = Layout.of(network, config, plan.vertices, labels,
                        words=features.words if features else None, edges=plan.place,
                        adam=model.recipe.optimiser == "adam", kept=True, layers=layers,
@@ -113,6 +115,9 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     images = plan.images(sample, sample, memory.regions)
     if features:
         features.fill(memory, images)
+    if RANKS in memory.regions:
+        assert sample.place.ranks is not None, "shared rows have no ranks"
+        fill_ranks(sample.place.ranks, images, config)
     if LABELS in memory.regions:
         fill_labels(sample, labels, images, config)
     fill_state(model, layout.weights, images, config)

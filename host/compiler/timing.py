@@ -239,10 +239,11 @@ class Timing:
             header + others + load.streams * refill_words(config))
 
     def matmul(self, name: Tensor, vertices: int, rows: int, first: int, count: int, channel: int,
-               *, reading: bool) -> Duration:
+               *, reading: bool, ranked: bool = False) -> Duration:
         """MATMUL: tiles of weights are loaded while the rows of the tile before pass.
 
-        Of panels ``first .. first + count - 1`` and ``rows`` rows.
+        Of panels ``first .. first + count - 1`` and ``rows`` rows, whose ranks are read for each
+        panel if they are ``ranked``.
         """
         lanes = self._config.lanes
         cycles, words = self._stream(name, vertices, rows, first, count, lanes + 1,
@@ -250,18 +251,26 @@ class Timing:
         begin = max(self._read if reading else _BUFFER_START, lanes) + _ARRAY_START
         if name in self._sparse and reading:
             begin += self._read
+        lists = count * self._rank_words(rows) if ranked else 0
         work = {self._channel(channel, "read"): words} if reading else {}
+        if lists:
+            work["gradients_read"] = work.get("gradients_read", 0) + lists * self._config.cores
         return self._duration(
             begin + cycles + array_cycles(self._config),
-            words=self._on(channel, words / self._config.cores) if reading else (0, 0),
+            words=self._on(channel, words / self._config.cores if reading else 0, lists),
             work={"array_words": words, **work})
+
+    def _rank_words(self, rows: int) -> int:
+        """Words of a list of ranks."""
+        return -(-rows // self._config.ranks_in_word)
 
     def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
                  channel: int, *, reading: bool, bypassed: bool = False,
-                 sums: bool = False) -> Duration:
+                 sums: bool = False, ranked: bool = False) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
 
-        ``reading`` its left operand from memory; its right one unless that was ``bypassed``.
+        ``reading`` its left operand from memory, whose rows' ranks are read for each tile if they
+        are ``ranked``; its right one unless that was ``bypassed``.
         ``sums`` of columns are sent before the rows of the first tile are there.
         """
         config = self._config
@@ -280,10 +289,13 @@ class Timing:
         reads = {self._channel(channel, "read"): vertices * passes,
                  self._channel(1 - channel, "read"): words if reading else 0}
         left = words / config.cores if reading else 0
+        lists = tiles * self._rank_words(rows) if ranked else 0
+        reads["gradients_read"] += lists * config.cores
         sent = tiles * flits + digits * sums
         return self._duration(
             begin + cycles + array_cycles(config) + flits,
-            tail=_REDUCE + self._network, words=(right, left) if channel == 0 else (left, right),
+            tail=_REDUCE + self._network,
+            words=(right, left + lists) if channel == 0 else (left, right + lists),
             demands=self._reduced(sent),
             work={"array_words": words, "sent": sent * config.cores, **reads})
 
@@ -308,26 +320,29 @@ class Timing:
         return {"injection": flits, "ejection": arriving, "aggregators": arriving}
 
     def drain(self, vertices: int, rows: int, channel: int, *, aggregation: bool = False,
-              bias: bool = False, mask_read: bool = False, mask_write: bool = False) -> Duration:
+              bias: bool = False, mask_read: bool = False, mask_write: bool = False,
+              ranked: bool = False) -> Duration:
         """DRAIN: a row per cycle, then its writes become visible.
 
-        From ``aggregation``, whose aggregators then add nothing.
+        From ``aggregation``, whose aggregators then add nothing. Masks are read, or ranks of rows
+        if they are ``ranked``.
         """
         masks = math.ceil(rows / self._config.mask_rows)
+        lists = masks if mask_read else self._rank_words(rows) if ranked else 0
         words = self._share(vertices, rows)
         work = {"features_written": 0, "gradients_written": 0, "vector_words": words}
         work[self._channel(channel, "written")] += words
         if mask_write:
             work["gradients_written"] += masks * self._config.cores
             work["vector_words"] += masks * self._config.cores
-        if mask_read:
-            work["gradients_read"] = masks * self._config.cores
+        if lists:
+            work["gradients_read"] = lists * self._config.cores
         first = _DRAIN_START + (BIAS_GROUPS if bias else 0) + (
-            self._read - _MASK_HIDDEN if mask_read else 0)
+            self._read - _MASK_HIDDEN if mask_read else self._read if ranked else 0)
         return self._duration(
             first + self._words(rows + (masks if mask_write else 0)) + self._write + DRAIN_CYCLES,
             visible=self._write, demands={"aggregators": rows} if aggregation else {},
-            words=self._on(channel, rows, masks * (mask_read + mask_write)), work=work)
+            words=self._on(channel, rows, lists + masks * mask_write), work=work)
 
     def loss(self, vertices: int, rows: int, panels: int, classes: int) -> Duration:
         """LOSS: a group of logits per cycle, or as long as its divider takes for each row.

@@ -73,7 +73,8 @@ class _Checks:
         checks: dict[Store, Callable[[dict[str, int], Access], None]] = {
             Store.MATRIX: self._matrix, Store.INDEX: self._index,
             Store.EDGE_SET: self._list, Store.SEND_LIST: self._list,
-            Store.MASK: self._mask, Store.LABELS: self._labels, Store.STATE: self._state,
+            Store.MASK: self._mask, Store.LABELS: self._labels, Store.RANKS: self._ranks,
+            Store.STATE: self._state,
             Store.OPERANDS: self._operands, Store.RIGHT: self._bypassed,
             Store.SEND: self._bypassed, Store.WEIGHTS: self._weights,
             Store.ARRAY: self._accumulators, Store.AGGREGATION: self._accumulators}
@@ -94,6 +95,9 @@ class _Checks:
 
     def _labels(self, entry: dict[str, int], access: Access) -> None:
         self._packed(entry, access, self._config.info_rows)
+
+    def _ranks(self, entry: dict[str, int], access: Access) -> None:
+        self._packed(entry, access, self._config.ranks_in_word)
 
     def _packed(self, entry: dict[str, int], access: Access, each: int) -> None:
         """Check words that hold so many rows ``each``."""

@@ -25,7 +25,8 @@ class ArrayJob(data.Struct):
     ``chained`` is about the left operand of a MATMUL, and the right one of a GRADIENT.
 
     ``rows`` and ``row_start`` are the rows to process: for MATMUL the tile's, for GRADIENT all.
-    ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added. Flags
+    ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added; with
+    ``ranked``, ``ranks`` is the list of what it calls the rows, of a dense left operand. Flags
     of GRADIENT are low for MATMUL; other fields of the other opcode mean nothing.
     """
 
@@ -42,6 +43,8 @@ class ArrayJob(data.Struct):
     dropout: 1
     threshold: THRESHOLD_WIDTH
     key: KEY_WIDTH
+    ranked: 1
+    ranks: ADDRESS_WIDTH
     weights: BASE_WIDTH
     weight_stride: BASE_WIDTH
     transposed: 1
@@ -81,7 +84,7 @@ def decode(issue: Value, rows: ValueLike) -> Value:
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
         for name in ("panels", "panel", "sparse", "address", "stride", "dropout",
-                     "operand", "operand_base", "operand_stride", "chained")}
+                     "ranked", "ranks", "operand", "operand_base", "operand_stride", "chained")}
     return {
         **fields,
         "gradient": is_gradient,

@@ -12,7 +12,7 @@ from hypercast.rtl.array.sparse_panels import SparsePanels
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource
 from hypercast.rtl.layouts import BypassPort, ReadPort
-from hypercast.rtl.lib.burst_reader import BurstReader
+from hypercast.rtl.lib.burst_reader import BurstReader, WordSource
 
 __all__ = ["LeftOperand"]
 
@@ -44,7 +44,7 @@ class LeftOperand(wiring.Component):
             "job": In(ArrayJob),
             "o": Out(stream.Signature(left_word(config))),
             "port": Out(ReadPort(config)),
-            "index": Out(ReadPort(config)),
+            "index": Out(WordSource(config)),
             "bypass": In(BypassPort(config)),
             "fault": Out(1),
         })

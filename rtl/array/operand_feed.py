@@ -13,6 +13,8 @@ from hypercast.rtl.array.right_operand import RightOperand
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import PANELS_WIDTH
 from hypercast.rtl.layouts import BypassPort, ReadPort
+from hypercast.rtl.lib.burst_reader import BurstReader
+from hypercast.rtl.lib.rank_reader import RankReader
 
 __all__ = ["OperandFeed", "beat"]
 
@@ -53,7 +55,8 @@ class OperandFeed(wiring.Component):
     core : In(dimensions)
         Address of this core.
     left, right, index : Out(ReadPort(config))
-        Memory access for the two operands, and for where the left one lies if it is sparse.
+        Memory access for the two operands, and for a list of the left one: where it lies if it is
+        sparse, or the ranks of its rows.
     bypass_left, bypass_right : In(BypassPort(config))
         What the vector unit stores of the two operands.
     o : Out(stream of beat(config))
@@ -85,14 +88,24 @@ class OperandFeed(wiring.Component):
         config, job, o = self._config, self.job, self.o
         m.submodules.masks = masks = KeepMasks(config)
         m.submodules.left_operand = left = LeftOperand(config)
+        m.submodules.rank_reader = ranks = RankReader(config)
+        m.submodules.list_reader = lists = BurstReader(config)
         m.submodules.right_operand = right = RightOperand(config)
         m.submodules.waiting = waiting = SyncFIFOBuffered(
             width=left_word(config).size, depth=_WAITING)
         wiring.connect(m, wiring.flipped(self.left), left.port)
         wiring.connect(m, wiring.flipped(self.right), right.port)
-        wiring.connect(m, wiring.flipped(self.index), left.index)
+        wiring.connect(m, wiring.flipped(self.index), lists.port)
+        wiring.connect(m, ranks.o, masks.ranks)
         wiring.connect(m, wiring.flipped(self.bypass_left), left.bypass)
         wiring.connect(m, wiring.flipped(self.bypass_right), right.bypass)
+
+        ranked = job.dropout & job.ranked
+        for source, chosen in ((left.index, job.sparse), (ranks.source, ~job.sparse)):
+            with m.If(chosen):
+                for there, here in ((source.command, lists.command), (lists.o, source.words)):
+                    m.d.comb += [here.valid.eq(there.valid), here.payload.eq(there.payload),
+                                 there.ready.eq(here.ready)]
 
         # A word, its mask and its partner set out together, and meet again at ``o``.
         empty = Signal()
@@ -104,6 +117,10 @@ class OperandFeed(wiring.Component):
             left.job.eq(job),
             right.start.eq(self.start & ~empty),
             right.job.eq(job),
+            ranks.start.eq(self.start & ~empty & ranked),
+            ranks.rows.eq(job.rows),
+            ranks.panels.eq(job.panels),
+            ranks.address.eq(job.ranks),
             masks.start.eq(self.start),
             masks.job.eq(job),
             masks.core.eq(self.core),

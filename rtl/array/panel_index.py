@@ -7,8 +7,7 @@ from amaranth.utils import exact_log2
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import PANELS_WIDTH
-from hypercast.rtl.layouts import ReadPort
-from hypercast.rtl.lib.burst_reader import BurstReader, read_command
+from hypercast.rtl.lib.burst_reader import WordSource, read_command
 from hypercast.rtl.lib.unpacker import Unpacker
 
 __all__ = ["PanelIndex"]
@@ -36,8 +35,8 @@ class PanelIndex(wiring.Component):
         First word of the index. Valid with ``start``.
     o : Out(stream of read_command(config))
         A command for each panel, of at least one word.
-    port : Out(ReadPort(config))
-        Memory access.
+    source : Out(WordSource(config))
+        Brings the words of the index.
     """
 
     def __init__(self, config: Config) -> None:
@@ -47,23 +46,21 @@ class PanelIndex(wiring.Component):
             "panels": In(PANELS_WIDTH),
             "address": In(config.address_width),
             "o": Out(stream.Signature(read_command(config))),
-            "port": Out(ReadPort(config)),
+            "source": Out(WordSource(config)),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         width = self._config.word_width
-        m.submodules.reader = reader = BurstReader(self._config)
         m.submodules.unpacker = unpacker = Unpacker(width, _ENTRY.size)
-        wiring.connect(m, reader.port, wiring.flipped(self.port))
-        wiring.connect(m, reader.o, unpacker.i)
+        wiring.connect(m, wiring.flipped(self.source.words), unpacker.i)
 
         if width < _ENTRY.size:
             words = self.panels * (_ENTRY.size // width)
         else:
             per_word = width // _ENTRY.size
             words = (self.panels + (per_word - 1)) >> exact_log2(per_word)
-        command = reader.command
+        command = self.source.command
         m.d.comb += command.p.channel.eq(1)
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)

@@ -10,8 +10,7 @@ from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.array.panel_index import PanelIndex
 from hypercast.rtl.array.row_unpacker import RowUnpacker
 from hypercast.rtl.config import Config
-from hypercast.rtl.layouts import ReadPort
-from hypercast.rtl.lib.burst_reader import read_command
+from hypercast.rtl.lib.burst_reader import WordSource, read_command
 
 __all__ = ["SparsePanels"]
 
@@ -37,8 +36,8 @@ class SparsePanels(wiring.Component):
         To and from the reader.
     o : Out(stream of left_word(config))
         The words.
-    index : Out(ReadPort(config))
-        Memory access.
+    index : Out(WordSource(config))
+        Brings the words of the index.
     """
 
     def __init__(self, config: Config) -> None:
@@ -49,7 +48,7 @@ class SparsePanels(wiring.Component):
             "commands": Out(stream.Signature(read_command(config))),
             "words": In(stream.Signature(config.word_width)),
             "o": Out(stream.Signature(left_word(config))),
-            "index": Out(ReadPort(config)),
+            "index": Out(WordSource(config)),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -58,7 +57,7 @@ class SparsePanels(wiring.Component):
         m.submodules.lengths = lengths = SyncFIFO(
             width=len(index.o.p.count), depth=_PANELS)
         m.submodules.unpacker = unpacker = RowUnpacker(self._config)
-        wiring.connect(m, index.port, wiring.flipped(self.index))
+        wiring.connect(m, index.source, wiring.flipped(self.index))
         wiring.connect(m, wiring.flipped(self.words), unpacker.i)
         wiring.connect(m, lengths.r_stream, unpacker.lengths)
         wiring.connect(m, unpacker.o, wiring.flipped(self.o))

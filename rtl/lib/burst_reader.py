@@ -9,7 +9,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import ReadPort
 from hypercast.rtl.limits import BURST
 
-__all__ = ["BurstReader", "read_command"]
+__all__ = ["BurstReader", "WordSource", "read_command"]
 
 
 def read_command(config: Config) -> data.StructLayout:
@@ -17,6 +17,24 @@ def read_command(config: Config) -> data.StructLayout:
     return data.StructLayout({
         "channel": unsigned(1), "address": unsigned(config.address_width),
         "count": range(config.channel_words + 1)})
+
+
+class WordSource(wiring.Signature):
+    """A share of a burst reader (seen from the engine).
+
+    Members
+    -------
+    command : Out(stream of read_command(config))
+        Words to read.
+    words : In(stream of word_width)
+        The words, in the order of the commands. The engine takes all it asked for.
+    """
+
+    def __init__(self, config: Config) -> None:
+        super().__init__({
+            "command": Out(stream.Signature(read_command(config))),
+            "words": In(stream.Signature(config.word_width)),
+        })
 
 
 class BurstReader(wiring.Component):

@@ -61,7 +61,8 @@ class Unpacker(wiring.Component):
         records = self._word_width // self._record_width
         word = Signal(self._word_width)
         place = Signal(range(records))
-        full, begun = Signal(), Signal()  # ``word`` has records left; one has been taken
+        full = Signal()   # ``word`` has records left
+        begun = Signal()  # one has been taken
         taken, used_up = Signal(), Signal()
         m.d.comb += [
             self.o.valid.eq(full),

@@ -8,7 +8,9 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH, STRIP_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, Issue, WeightPort
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.lib.extremes import tile_rows
+from hypercast.rtl.lib.rank_reader import RankReader
 from hypercast.rtl.limits import DRAIN_CYCLES
 from hypercast.rtl.vector.bias_aligner import BiasAligner
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
@@ -17,7 +19,7 @@ from hypercast.rtl.vector.epilogue import Epilogue
 from hypercast.rtl.vector.keep_stream import KeepStream
 from hypercast.rtl.vector.mask_reader import MaskReader
 from hypercast.rtl.vector.pipeline import delayed
-from hypercast.rtl.vector.ports import WordSource, write_request
+from hypercast.rtl.vector.ports import write_request
 
 __all__ = ["Drain"]
 
@@ -45,7 +47,7 @@ class Drain(wiring.Component):
     busy : Out(1)
         High from the cycle after ``start`` until the last write is accepted.
     secondary : Out(WordSource(config))
-        The mask.
+        The mask that is read, or the ranks of the rows.
     array, aggregation : Out(AccumulatorPort(config))
         The accumulators.
     weights : Out(WeightPort(config))
@@ -91,18 +93,20 @@ class Drain(wiring.Component):
         operands = self.issue.view(isa.Opcode.DRAIN)
         m.submodules.keep = keep = KeepStream(config)
         m.submodules.mask_reader = mask = MaskReader(config)
+        m.submodules.rank_reader = ranks = RankReader(config)
         m.submodules.bias = bias = BiasAligner(config)
         m.submodules.epilogue = epilogue = Epilogue(config)
         m.submodules.output = output = CreditFIFO(drained_row(config), self._ROWS)
         m.submodules.writer = writer = DrainWriter(config)
-        connect(m, mask.source, flipped(self.secondary))
+        connect(m, ranks.o, keep.ranks)
         connect(m, bias.weights, flipped(self.weights))
         connect(m, output.o, writer.i)
         connect(m, writer.write, flipped(self.write))
 
         # Control: count the rows, then start everybody.
-        begin = Signal()
+        begin, ranked = Signal(), Signal()
         count = Signal(STRIP_WIDTH)
+        m.d.comb += ranked.eq(operands.dropout & operands.ranked)
         with m.FSM():
             with m.State("IDLE"):
                 with m.If(self.start):
@@ -125,6 +129,11 @@ class Drain(wiring.Component):
             keep.key.eq(self.issue.dropout_key),
             keep.threshold.eq(operands.dropout_threshold),
             keep.panel.eq(operands.panel),
+            keep.ranked.eq(operands.ranked),
+            ranks.start.eq(begin & (count != 0) & ranked),
+            ranks.rows.eq(count),
+            ranks.panels.eq(1),
+            ranks.address.eq(operands.ranks),
             mask.start.eq(begin & (count != 0)),
             mask.masked.eq(operands.mask_read),
             mask.count.eq(count),
@@ -141,6 +150,14 @@ class Drain(wiring.Component):
             writer.mask_address.eq(operands.mask_address),
             self.written.eq(writer.written),
         ]
+
+        # No instruction reads both a mask and ranks.
+        for source, chosen in ((mask.source, ~ranked), (ranks.source, ranked)):
+            with m.If(chosen):
+                for there, here in ((source.command, self.secondary.command),
+                                    (self.secondary.words, source.words)):
+                    m.d.comb += [here.valid.eq(there.valid), here.payload.eq(there.payload),
+                                 there.ready.eq(here.ready)]
 
         # A row starts.
         ready, go = Signal(), Signal()

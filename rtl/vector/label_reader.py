@@ -6,13 +6,13 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import LOSS_PANELS_WIDTH, LOSS_WEIGHT_ONE, RECORD_WIDTH, ROWS_WIDTH
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.vector.loss_layouts import (
     WEIGHT_WIDTH,
     LabelRecord,
     RowLabel,
     panel_limit,
 )
-from hypercast.rtl.vector.ports import WordSource
 
 __all__ = ["LabelReader"]
 

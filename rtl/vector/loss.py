@@ -9,6 +9,7 @@ from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import Issue
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.gradient_words import GradientWords
@@ -21,7 +22,7 @@ from hypercast.rtl.vector.metrics import Metrics
 from hypercast.rtl.vector.normalizer import Normalizer
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.panel_reader import PanelReader
-from hypercast.rtl.vector.ports import WordSource, write_request
+from hypercast.rtl.vector.ports import write_request
 
 __all__ = ["Loss"]
 

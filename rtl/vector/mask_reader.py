@@ -6,8 +6,8 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import STRIP_WIDTH
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.lib.unpacker import Unpacker
-from hypercast.rtl.vector.ports import WordSource
 
 __all__ = ["MaskReader"]
 

@@ -7,11 +7,11 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import LOSS_PANELS_WIDTH, ROWS_WIDTH
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.lib.extremes import minimum
 from hypercast.rtl.limits import BURST, CLASSES
 from hypercast.rtl.vector.panel_addresses import PanelAddresses
 from hypercast.rtl.vector.pipeline import bit_length
-from hypercast.rtl.vector.ports import WordSource
 
 __all__ = ["PanelReader"]
 

@@ -7,10 +7,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import AccumulatorPort, Issue, flit
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.pipeline import delayed
-from hypercast.rtl.vector.ports import WordSource, write_request
+from hypercast.rtl.vector.ports import write_request
 from hypercast.rtl.vector.update_lane import UpdateLane
 from hypercast.rtl.vector.update_reader import UpdateReader
 from hypercast.rtl.vector.update_writer import UpdateWriter, update_group

@@ -7,8 +7,8 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import AccumulatorPort, accumulator_row
+from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.lib.unpacker import Unpacker
-from hypercast.rtl.vector.ports import WordSource
 from hypercast.rtl.vector.second_moment import SecondMoment
 
 __all__ = ["UpdateReader", "update_element"]

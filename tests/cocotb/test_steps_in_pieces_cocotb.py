@@ -13,6 +13,7 @@ from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require
 from tests.system.chips import NARROW
 from tests.system.test_sampled_training import network_of, samples_of
+from tests.system.test_shared_graph import check as check_shared
 from tests.system.test_steps_in_pieces import check
 
 pytestmark = pytest.mark.slow
@@ -26,6 +27,13 @@ async def pieces(dut):
     recipe = Recipe(element_width=NARROW.element_width)
     samples = samples_of(network, recipe, "gcn")
     await bridge(check)(network, NARROW, samples, recipe, transport=transport)
+
+
+@cocotb.test(timeout_time=20, timeout_unit="ms")
+async def shared_graph(dut):
+    transport = CocotbTransport(dut)
+    await transport.reset()
+    await bridge(check_shared)(NARROW, transport=transport, vertices=20)
 
 
 def test_pieces_through_the_port():

@@ -15,6 +15,7 @@ from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
     burst_reader,
     priority_arbiter,
+    rank_reader,
     round_robin_arbiter,
     skid_buffer,
     stream_merge,
@@ -103,6 +104,11 @@ MISTAKES = [
             "(reserved <= depth - burst)", "queue.w_rdy"),
     Mistake("burst_reader", "asks", lib.burst_reader, "BurstReader", burst_reader,
             "length.eq(Mux(last, todo.count, burst))", "length.eq(burst)"),
+    # Begins a list with what is left of the word before; asks for a word too few.
+    Mistake("rank_reader", "asks", lib.rank_reader, "RankReader", rank_reader,
+            "unpacker.flush.eq(left == 1)", "unpacker.flush.eq(0)"),
+    Mistake("rank_reader", "asks", lib.rank_reader, "RankReader", rank_reader,
+            "(self.rows + (config.ranks_in_word - 1))", "self.rows"),
     # Forgets that the position moves on; asks for rows that nobody needs; loses what a row is for;
     # has room for one row less than the reader asks for.
     *(Mistake("row_requests", "asks", aggregation.row_requests, "RowRequests", row_requests,

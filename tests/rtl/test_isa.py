@@ -132,6 +132,10 @@ def test_every_place_is_an_operand():
         ("", Mode.ADD)}),
     (Opcode.MATMUL, {"operand": 2}, {
         ("operand_base", Mode.READ), ("weights", Mode.READ), ("", Mode.ADD)}),
+    (Opcode.MATMUL, {"operand": 2, "dropout": 1, "ranked": 1}, {
+        ("operand_base", Mode.READ), ("ranks", Mode.READ), ("weights", Mode.READ), ("", Mode.ADD)}),
+    (Opcode.MATMUL, {"operand": 2, "ranked": 1}, {
+        ("operand_base", Mode.READ), ("weights", Mode.READ), ("", Mode.ADD)}),
     (Opcode.GRADIENT, {"ones": 1, "bypassed": 1}, {
         ("first_row", Mode.ADD), ("bypass_base", Mode.READ)}),
     (Opcode.GRADIENT, {"sums": 1, "operand": 3}, {
@@ -140,6 +144,9 @@ def test_every_place_is_an_operand():
     (Opcode.DRAIN, {"bypass": 5, "mask_read": 1}, {
         ("", Mode.TAKE), ("address", Mode.WRITE), ("mask_address", Mode.READ),
         ("left_base", Mode.WRITE), ("send_base", Mode.WRITE)}),
+    (Opcode.DRAIN, {"source": 1, "dropout": 1, "ranked": 1, "mask_write": 1}, {
+        ("", Mode.TAKE), ("address", Mode.WRITE), ("mask_address", Mode.WRITE),
+        ("ranks", Mode.READ)}),
     (Opcode.LOSS, {"bypass": 2}, {("address", Mode.READ), ("info", Mode.READ)}),
     (Opcode.LOSS, {"bypass": 2, "train": 1}, {
         ("address", Mode.READ), ("info", Mode.READ), ("destination", Mode.WRITE),
@@ -192,7 +199,7 @@ def test_largest(opcode, field, most):
 
 
 #: Interface version, and the digest of what `_interface` gives in it.
-_DIGEST = 15, "9b4951dbd7a56541"
+_DIGEST = 16, "4bc189d32bf3960d"
 
 
 def _interface():

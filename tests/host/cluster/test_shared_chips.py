@@ -23,10 +23,10 @@ def records(found):
             for record in found[0]], *found[1:]
 
 
-def compare(devices, graph, model, **options):
-    boards = len(devices.split(","))
-    shared = train_on(boards, graph, model, Device(devices, **ROOM), epochs=2, **options)
-    alone = train_on(1, graph, model, Device(**ROOM), epochs=2, **options)
+def compare(devices, graph, model, preset="tiny", **options):
+    boards, room = len(devices.split(",")), ROOM | {"preset": preset}
+    shared = train_on(boards, graph, model, Device(devices, **room), epochs=2, **options)
+    alone = train_on(1, graph, model, Device(**room), epochs=2, **options)
     assert records(shared) == records(alone)
 
 
@@ -42,6 +42,12 @@ def compare(devices, graph, model, **options):
 ])
 def test_a_graph(devices, graph, model, optimiser):
     compare(devices, graph, model, optimiser=optimiser)
+
+
+def test_a_graph_on_chips_of_wider_words():
+    """A word holds the ranks of two rows; features are of several panels."""
+    compare("rtl,rtl,rtl", CLASSES, Model(hidden=(9, 6), dropout=(0.4,), order="combine_first"),
+            preset="test", optimiser="adam")
 
 
 @pytest.mark.parametrize(("devices", "graph", "model", "options"), [

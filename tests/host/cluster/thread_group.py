@@ -53,7 +53,7 @@ class ThreadGroup(Group):
 
 
 def on_ranks(size, function):
-    """What ``function(group)`` returns on each rank, in order."""
+    """What ``function(group)`` returns on each rank, in order; rank 0 is the caller's thread."""
     board, barrier = [None] * size, Barrier(size, timeout=60)
     boxes = {pair: Queue() for pair in itertools.product(range(size), repeat=2)}
 
@@ -65,4 +65,5 @@ def on_ranks(size, function):
             raise
 
     with ThreadPoolExecutor(size) as pool:
-        return [future.result() for future in [pool.submit(run, rank) for rank in range(size)]]
+        others = [pool.submit(run, rank) for rank in range(1, size)]
+        return [run(0), *(future.result() for future in others)]

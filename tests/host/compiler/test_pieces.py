@@ -10,7 +10,8 @@ import pytest
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.memory_map import RANKS, CapacityError
+from hypercast.host.compiler.packing import deal
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, PIECES, UPDATE
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.training.prepare import prepare
@@ -147,14 +148,31 @@ def test_no_entry_is_opened_twice_in_a_step():
     assert len(opened) == len(set(opened))
 
 
-def test_dropout_of_shared_rows_is_not_hashed():
-    """Masks are read where they are written; the chip knows no ranks of its rows."""
-    job = compile_pieces(part(COMBINE, dropout=0.5), CONFIG).job
-    fields = [decode(word) for word in job.program]
-    assert not any(one.get("dropout") for one in fields)
-    forward = [one for one in fields if one["opcode"] == Opcode.DRAIN and one["mask_write"]]
-    assert forward
-    assert all(one["mask_read"] for one in forward)
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+def test_dropout_of_shared_rows_goes_by_a_list_of_ranks(dropout):
+    """It has the rank of each row; instructions name that of their first row."""
+    count, config = 300, CONFIG.replace(channel_words=1 << 14, program_rows=4096)
+    model = small_model(small_graph(count), hidden=(4, 5), config=config, orders=COMBINE,
+                        dropout=dropout)
+    _, other = parts_of(model.sample, Division.counted(
+        model.sample.edges[0], np.random.default_rng(0).integers(2, size=count), 2))
+    job = compile_pieces(model.with_sample(other), config).job
+    fields = [one for one in map(decode, job.program) if one.get("dropout")]
+    if not dropout:
+        assert RANKS not in job.regions
+        assert not fields
+        return
+    region = job.regions[RANKS]
+    for one in fields:
+        assert one["ranked"]
+        assert one["ranks"] == region.address + one.get("row_start", 0) // config.ranks_in_word
+    assert {one["opcode"] for one in fields} == {Opcode.MATMUL, Opcode.GRADIENT, Opcode.DRAIN}
+    assert len({one["ranks"] for one in fields}) == len(job.plan.vertices[0].strips) > 1
+    for core, image in enumerate(job.images):
+        found = dict(image)[RANKS].ravel()
+        own = deal(other.place.ranks, core, config)
+        np.testing.assert_array_equal(found[:len(own)], own)
+        assert len(dict(image)[RANKS]) <= region.words
 
 
 def test_what_does_not_fit():

@@ -108,6 +108,28 @@ def test_counted_words():
     work = timing.matmul("H", 30, 8, 0, 3, 0, reading=True).work
     assert (work["array_words"], work["features_read"]) == (90, 90)
     assert "features_read" not in timing.matmul("H", 30, 8, 0, 3, 0, reading=False).work
+
+
+def test_ranks_are_read_from_channel_1():
+    """Two of them a word: for each panel of an operand, once for what is drained."""
+    timing, words = Timing(TEST), -(-7 // 2) * TEST.cores
+    assert TEST.ranks_in_word == 2
+
+    def read(instruction, **fields):
+        plain, ranked = (instruction(**fields, ranked=each) for each in (False, True))
+        assert ranked.demands["channel 1"] - plain.demands.get("channel 1", 0) == \
+            (ranked.work["gradients_read"] - plain.work.get("gradients_read", 0)) / TEST.cores
+        return ranked.work["gradients_read"] - plain.work.get("gradients_read", 0)
+
+    for channel in (0, 1):
+        for reading in (False, True):
+            common = {"name": "H", "channel": channel, "reading": reading}
+            assert read(timing.matmul, vertices=28, rows=7, first=1, count=3, **common) == 3 * words
+            assert read(timing.gradient, vertices=28, first=0, tiles=5, digits=3,
+                        **common) == 5 * words
+        for mask_write in (False, True):
+            assert read(timing.drain, vertices=28, rows=7, channel=channel,
+                        mask_write=mask_write) == words
     work = timing.drain(30, 8, 1, mask_write=True).work
     assert (work["gradients_written"], work["features_written"]) == (30 + 4, 0)
     work = timing.update(10, adam=True).work

@@ -8,7 +8,7 @@ from hypercast.rtl.array.keep_masks import KeepMasks
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.lib.dropout import Dropout
 from hypercast.rtl.placement import rank_of
-from tests.bench import get, run, shared
+from tests.bench import get, put, run, shared
 
 CONFIGS = {"single": PRESETS["tiny"].replace(dimensions=0), "tiny": PRESETS["tiny"],
            "test": PRESETS["test"].replace(dimensions=4, lanes=8)}
@@ -28,21 +28,22 @@ class Bench:
                 *({"row": int(self.rng.integers(1 << 20)), "panel": int(self.rng.integers(1 << 14))}
                   for _ in range(count - 1))]
 
-    async def begin(self, ctx, dropout=1):
-        """Start a job; returns a function from places to masks."""
+    async def begin(self, ctx, dropout=1, ranked=0):
+        """Start a job; returns a function from places, and ranks if it has them, to masks."""
         core = int(self.rng.integers(self.config.cores))
         key, threshold = (int(self.rng.integers(1 << bits)) for bits in (32, 16))
         ctx.set(self.masks.core, core)
-        ctx.set(self.masks.job, {"dropout": dropout, "key": key, "threshold": threshold})
+        ctx.set(self.masks.job, {"dropout": dropout, "key": key, "threshold": threshold,
+                                 "ranked": ranked})
         ctx.set(self.masks.start, 1)
         await ctx.tick()
         ctx.set(self.masks.start, 0)
         lanes = self.config.lanes
 
-        def mask(place):
+        def mask(place, rank=None):
+            ranks = [rank_of(core, place["row"], self.config.cores) if rank is None else rank]
             keep = arithmetic.keep_mask(
-                key, threshold, [rank_of(core, place["row"], self.config.cores)],
-                place["panel"] * lanes + np.arange(lanes))
+                key, threshold, ranks, place["panel"] * lanes + np.arange(lanes))
             return sum(int(bit) << lane for lane, bit in enumerate(keep))
 
         return mask
@@ -94,6 +95,38 @@ def test_masks(name, idle, stall):
                     assert not valid
 
     run(bench.masks, program, cycles=5000)
+
+
+@pytest.mark.parametrize("idle,late,stall", [(0.0, 0.0, 0.0), (0.5, 0.2, 0.1), (0.1, 0.6, 0.3)])
+def test_ranks_that_are_given(idle, late, stall):
+    """One for each place, whichever comes later; none is taken without dropout, or unasked."""
+    bench = Bench("test")
+    taken = []
+    ranks = [int(rank) for rank in bench.rng.integers(1 << 32, size=90)]
+
+    async def program(ctx):
+        for dropout, ranked, count in ((1, 1, 30), (1, 0, 20), (0, 1, 20), (1, 1, 40)):
+            mask = await bench.begin(ctx, dropout, ranked)
+            places, before = bench.places(count), len(taken)
+            found, _ = await bench.exchange(ctx, places, count, idle, stall)
+            if dropout and ranked:
+                assert found == [mask(*pair) for pair in
+                                 zip(places, ranks[before:before + count], strict=True)]
+            elif dropout:
+                assert found == [mask(place) for place in places]
+            assert len(taken) == before + count * (dropout and ranked)
+
+    async def give(ctx):
+        await put(ctx, bench.masks.ranks, ranks, np.random.default_rng(1), late)
+
+    async def watch(ctx):
+        stream = bench.masks.ranks
+        while True:
+            _, _, valid, ready = await ctx.tick().sample(stream.valid, stream.ready)
+            if valid and ready:
+                taken.append(True)
+
+    run(bench.masks, program, background=[give, watch], cycles=5000)
 
 
 def test_without_dropout_all_are_kept():

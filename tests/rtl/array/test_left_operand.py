@@ -52,8 +52,8 @@ class Bench(test_operand_feed.Bench):
     def run(self, program, background=()):
         run(self.operand, program, cycles=4000, background=[
             self._count, *background,
-            *(lambda ctx, port=port: self.memory.serve_read(ctx, port)
-              for port in (self.operand.port, self.operand.index))])
+            lambda ctx: self.memory.serve_read(ctx, self.operand.port),
+            lambda ctx: self.memory.serve_words(ctx, self.operand.index)])
 
 
 @pytest.mark.parametrize("name,latency,stall", [

@@ -7,12 +7,13 @@ from hypercast.host.compiler.sparse_words import SparseWords
 from hypercast.reference import arithmetic
 from hypercast.rtl.array.operand_feed import OperandFeed
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.isa import OperandSource
+from hypercast.rtl.isa import RANK_WIDTH, OperandSource
 from hypercast.rtl.placement import rank_of
 from tests.bench import MemoryModel, get, run, shared
 from tests.host.sparse_model import integers, stored_words
 from tests.rtl.flips import count_cycles, flip, parity_memories  # noqa: F401
 from tests.rtl.storing import store
+from tests.rtl.vector.vector_bench import pack_list
 
 CONFIGS = {"tiny": PRESETS["tiny"].replace(accumulator_rows=16),
            "single": PRESETS["tiny"].replace(dimensions=0, element_width=8, accumulator_rows=32),
@@ -90,12 +91,23 @@ class Bench:
         return {"dropout": 1, "threshold": self.draw(1 << 16), "key": self.draw(1 << 32),
                 "panel": self.draw(1 << 13)}
 
+    def ranked(self, rows):
+        """Fields of dropout by ranks that are in memory, anywhere."""
+        config = self.config
+        self.ranks = self.rng.integers(1 << RANK_WIDTH, size=rows)
+        words = pack_list(self.ranks, RANK_WIDTH, config.word_width)
+        address = self.draw(config.channel_words - len(words))
+        self.memory.channels[1][address:address + len(words)] = words
+        return self.dropout() | {"ranked": 1, "ranks": address}
+
     def _masked(self, word, row, panel, job):
         if not job.get("dropout"):
             return word
         lanes, width = self.config.lanes, self.config.element_width
         keep = arithmetic.keep_mask(
-            job["key"], job["threshold"], [rank_of(self.core, row, self.config.cores)],
+            job["key"], job["threshold"], [
+                self.ranks[row - job.get("row_start", 0)] if job.get("ranked")
+                else rank_of(self.core, row, self.config.cores)],
             (job["panel"] + panel) * lanes + np.arange(lanes))
         return word & sum(int(bit) * ((1 << width) - 1) << width * lane
                           for lane, bit in enumerate(keep))
@@ -208,6 +220,26 @@ def test_no_rows_and_no_panels(name, latency, stall):
     bench.run(program)
 
 
+@PRESSURE
+def test_ranks_in_memory(name, latency, stall):
+    """Lists of any length, read again for each panel; jobs with other lists, or none, between."""
+    bench = Bench(name, latency, stall)
+
+    async def program(ctx):
+        for number, (rows, panels) in enumerate(((5, 3), (8, 1), (1, 4), (0, 2), (3, 0), (16, 2))):
+            bench.renew()
+            gradient = number % 2
+            dropout, right = bench.ranked(rows), bench.right() if gradient else {}
+            job, left = bench.dense(rows, panels, 0 if gradient else bench.draw(100))
+            job |= {"operand": FILL, "operand_stride": rows}
+            await bench.check(ctx, job | dropout | right, left)
+            await bench.check(ctx, job | dropout | right | {"operand": BUFFER}, left)
+            other, words = bench.sparse(rows, panels, 0.5) if rows else bench.dense(0, panels)
+            await bench.check(ctx, other | bench.dropout(), words)
+
+    bench.run(program)
+
+
 def test_a_right_operand_that_does_not_fit():
     """It is read again for each panel."""
     bench = Bench("tiny", 5, 0.2)
@@ -299,7 +331,7 @@ def test_a_changed_word_is_reported(which, parity_memories):  # noqa: F811
     bench.run(program, [count_cycles(bench.feed.fault, faults)])
 
 
-@pytest.mark.parametrize("kind", ["dense", "dropout", "gradient", "kept", "sparse"])
+@pytest.mark.parametrize("kind", ["dense", "dropout", "ranked", "gradient", "kept", "sparse"])
 def test_a_beat_every_cycle(kind):
     bench = Bench()
 
@@ -310,6 +342,7 @@ def test_a_beat_every_cycle(kind):
             await bench.check(ctx, job, left)
             job["operand"] = BUFFER
         job |= bench.dropout() if kind == "dropout" else {}
+        job |= bench.ranked(16) if kind == "ranked" else {}
         job |= bench.right() if kind == "gradient" else {}
         await bench.start(ctx, job)
         ctx.set(bench.feed.o.ready, 1)

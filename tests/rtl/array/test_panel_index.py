@@ -37,4 +37,4 @@ def test_commands(lanes, stall):
                 await ctx.tick()
                 assert not ctx.get(index.o.valid)
 
-    run(index, bench, background=[lambda ctx: memory.serve_read(ctx, index.port)])
+    run(index, bench, background=[lambda ctx: memory.serve_words(ctx, index.source)])

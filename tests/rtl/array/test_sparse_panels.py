@@ -81,7 +81,7 @@ class Bench:
 
     def run(self, program):
         run(self.panels, program, cycles=2000, background=[
-            self._read, self._bring, lambda ctx: self.memory.serve_read(ctx, self.panels.index)])
+            self._read, self._bring, lambda ctx: self.memory.serve_words(ctx, self.panels.index)])
 
 
 @pytest.mark.parametrize("name,latency,idle,stall", [

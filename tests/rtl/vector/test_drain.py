@@ -11,7 +11,7 @@ from hypercast.rtl.placement import rank_of
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, sweep, unpack
 
 #: Where things are in memory.
-_MASK, _RESULT, _OTHER_MASK = 401, 700, 1201
+_MASK, _RESULT, _OTHER_MASK, _RANKS = 401, 700, 1201, 1501
 _CONFIGS = {
     "2x16": PRESETS["tiny"],
     "2x8": PRESETS["tiny"].replace(element_width=8),
@@ -33,7 +33,8 @@ def _expected(bench, rows, sums, instruction):
     keep = np.ones_like(sums, dtype=bool)
     if operands.get("dropout"):
         local = operands.get("row_start", 0) + np.arange(rows)
-        ranks = rank_of(instruction["core"], local, config.cores)
+        ranks = instruction["ranks"][:rows] if operands.get("ranked") else \
+            rank_of(instruction["core"], local, config.cores)
         features = operands.get("panel", 0) * config.lanes + np.arange(config.lanes)
         keep &= arithmetic.keep_mask(instruction["dropout_key"], operands["dropout_threshold"],
                                      ranks[:, None], features[None, :])
@@ -83,6 +84,8 @@ def _random_instruction(bench, core):
     }
     operands.update(rng.choice(
         [{}, {"mask_write": 1}, {"mask_read": 1}, {"mask_write": 1, "channel": 0}]))
+    if operands["dropout"] and "mask_read" not in operands:
+        operands |= {"ranked": int(rng.integers(2)), "ranks": _RANKS}
     bench.weights[operands["bias_weights"]] = pack(
         rng.integers(-1 << config.element_width - 1, 1 << config.element_width - 1,
                      size=config.lanes), config.element_width)
@@ -91,7 +94,7 @@ def _random_instruction(bench, core):
         "operands": operands, "core": core, "rows": int(rng.integers(0, 50)),
         "shift": int(rng.choice([0, 5, 15, 22, 31, 47, 63])),
         "aux_shift": int(rng.choice([-63, -16, -3, 0, 7, furthest])),
-        "dropout_key": int(rng.integers(1 << 32)),
+        "dropout_key": int(rng.integers(1 << 32)), "ranks": rng.integers(1 << 32, size=40),
     }
 
 
@@ -126,6 +129,8 @@ def test_random_instructions_back_to_back(name, stall, latency):
                 packed = pack_list([pack(row, 1) for row in instruction["stored_mask"]],
                                    config.lanes, config.word_width)
                 bench.channels[1][_MASK:_MASK + len(packed)] = packed
+            packed = pack_list(instruction["ranks"], isa.RANK_WIDTH, config.word_width)
+            bench.channels[1][_RANKS:_RANKS + len(packed)] = packed
             beyond = bench.channels[operands["channel"]][_RESULT + rows]
 
             _, peak = await _execute(bench, ctx, instruction)
@@ -178,7 +183,8 @@ def test_written_mask_can_be_read(name):
 @pytest.mark.parametrize("operands, overhead", [
     ({}, 20),
     ({"mask_write": 1}, 20),
-    ({"bias": 1, "relu": 1, "mask_write": 1, "dropout": 1, "dropout_threshold": 1 << 15}, 30)])
+    ({"bias": 1, "relu": 1, "mask_write": 1, "dropout": 1, "dropout_threshold": 1 << 15}, 30),
+    ({"mask_write": 1, "dropout": 1, "dropout_threshold": 1 << 15, "ranked": 1}, 35)])
 def test_takes_a_row_per_cycle(name, latency, operands, overhead):
     config = _CONFIGS[name]
     bench = VectorBench(config, latency=latency)

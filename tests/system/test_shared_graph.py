@@ -1,0 +1,62 @@
+"""A graph that a chip shares with a reference, on chips of all kinds: the bits of one reference."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_in_parallel import GraphInParallel
+from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.part_chip import PartChip
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
+from tests.host.cluster.thread_group import on_ranks
+from tests.system.chips import CHIPS, NARROW, GraphTraining, random_graph
+
+STEPS = 3
+
+
+def check(config, optimiser="sgd", transport=None, vertices=75):
+    """Train on random halves of a graph; the chip has one, and there is dropout on every layer.
+
+    The chip is a compiled simulation, unless there is another ``transport``.
+    """
+    training = GraphTraining(
+        graph=random_graph(vertices, 3 * vertices, features=11), config=config, hidden=(9, 5),
+        dropout=0.4, recipe={"optimiser": optimiser})
+    alone = ReferenceDevice(training.model())
+    expected = [alone.train_step() for _ in range(STEPS)], alone.evaluate()
+    state = alone.state()
+
+    models = [training.model() for _ in range(2)]
+    owner = np.random.default_rng(0).integers(2, size=vertices)
+    parts = [*parts_of(models[0].sample, Division.counted(models[0].sample.edges[0], owner, 2))]
+
+    def train(group):
+        model = models[group.rank].with_sample(parts[group.rank])
+        model.sample.place.connect(group)
+        device = ReferenceDevice(model) if group.rank else PartChip(
+            transport or CxxrtlTransport(config), compile_pieces(model, config), model)
+        try:
+            shared = GraphInParallel(device, model, group)
+            return ([shared.train_step() for _ in range(STEPS)], shared.evaluate()), device.state()
+        finally:
+            device.close()
+
+    for found, after in on_ranks(2, train):
+        np.testing.assert_equal(found, expected)
+        assert after.exponents == state.exponents
+        for name, arrays in state.parameters.items():
+            for kind, values in arrays.items():
+                np.testing.assert_array_equal(after.parameters[name][kind], values)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+@pytest.mark.parametrize("config", CHIPS.values(), ids=CHIPS.keys())
+def test_configurations(config, optimiser):
+    check(config, optimiser)
+
+
+def test_a_graph_of_one_strip():
+    """All rows of a core fit the accumulators."""
+    check(NARROW, vertices=40)
