@@ -293,12 +293,14 @@ class Issue(data.Struct):
 
 
 class HostRequest(data.Struct):
-    """A window access, broadcast to all cores; the selected core answers.
+    """A window access, broadcast to all cores; the selected core answers, or all of them do.
 
-    ``space`` and ``address`` as in ``registers.Space``; ``write`` with ``data``, or a read.
+    ``space`` and ``address`` as in ``registers.Space``; ``write`` with ``data``, or a read. With
+    ``all_cores`` it is an access to space CORE of every core, whatever ``core`` says.
     """
 
     core: 6
+    all_cores: 1
     space: 3
     address: 32
     write: 1
@@ -313,12 +315,12 @@ def bulk_width(config: Config) -> int:
 def bulk_request(config: Config) -> data.StructLayout:
     """Layout of what chips with a bulk port broadcast to all cores, for window and bulk port.
 
-    ``core``, ``space``, ``address`` and ``write`` are as in ``HostRequest``. Of the window
+    ``core`` to ``write`` are as in ``HostRequest``. Of the window
     (``bulk`` is 0), ``data`` is its 32 bits again and again. Of the bulk port, a write brings
     ``bulk_width`` bits of a word, the lowest first. A read asks for ``bulk_width`` bits at
     ``address``, or for whole words from there: as many as the low bits of ``data`` say, up to
     ``BURST``, of a memory channel only.
     """
     return data.StructLayout({
-        "core": 6, "space": 3, "address": 32, "write": 1, "bulk": 1,
+        "core": 6, "all_cores": 1, "space": 3, "address": 32, "write": 1, "bulk": 1,
         "data": unsigned(bulk_width(config))})

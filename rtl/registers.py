@@ -12,7 +12,7 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, Engine
 
 __all__ = [
-    "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
+    "ALL_CORES", "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
     "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "bulk_address",
     "register",
 ]
@@ -21,6 +21,8 @@ __all__ = [
 MAGIC = 0x48435354
 #: Bytes that the registers' addresses span.
 REGISTER_BYTES = 4096
+#: In register ``core``: all cores.
+ALL_CORES = 0xFFFFFFFF
 #: Phase counters the controller keeps.
 PHASES = 1 << PHASE_WIDTH
 #: Entries of each core's row-count table (an instruction's ``vertices``).
@@ -99,6 +101,7 @@ class CoreSpace(_Numbers):
 
     ROWS = 0, "Row counts that instructions name, writable"
     COUNTERS = 64, "Performance counters; cleared by `start`"
+    CARRIES = 192, "What the counters' sums over all cores have beyond 32 bits"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -207,7 +210,8 @@ REGISTERS = (
     Register(name="cycles_high", offset=0x34, access="r",
              description="Cycles since `start`, high 32 bits, as latched"),
     Register(name="core", offset=0x38, access="rw", held=True,
-             description="Core the window looks into"),
+             description="Core the window looks into; 0xFFFFFFFF: all cores, of space CORE only, "
+                         "of which a read gives the sum, and which a write goes to"),
     Register(name="space", offset=0x3C, access="rw", held=True,
              description="What the window looks at", fields=(
                  Field(name="space", low=0, width=32, description="Address space",

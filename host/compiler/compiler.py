@@ -29,6 +29,7 @@ from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
+from hypercast.rtl.registers import ROW_TABLE
 
 __all__ = ["compile_job", "compile_sampled", "with_sample"]
 
@@ -106,9 +107,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
         turns=turns), lambda program: program.emit(named), config.program_rows)
     job = assembled(model, layout, plan, program, entries, images, exponents)
     if ahead:
-        pairs = ((SUMS, SUMS_AHEAD), *plan.pairs)
-        job = replace(job, pairs=pairs, exchanged=exchanged(
-            job.program, [(memory[one], memory[other]) for one, other in pairs], tensors))
+        job = _in_turns(job, ((SUMS, SUMS_AHEAD), *plan.pairs))
     verify(job)
     if ahead:
         verify(job.after_step())
@@ -169,6 +168,19 @@ def with_sample(job: Job, sample: Sample, following: Sample | None = None) -> Jo
     return replace(job, rows=sample.rows, row_table=row_table, images=images,
                    exponents=job.exponents | sample_exponents(sample, following, job.exponents),
                    split_sizes=split_sizes(sample))
+
+
+def _in_turns(job: Job, pairs: tuple[tuple[str, str], ...]) -> Job:
+    """The job with the program of the next step, where these regions are exchanged.
+
+    The memory for programs and the row table have both steps', if there is room.
+    """
+    rows, counts = len(job.program), job.plan.row_entries
+    places = (0, rows if 2 * rows <= job.config.program_rows else 0)
+    row_entries = (0, counts if 2 * counts <= ROW_TABLE else 0)
+    return replace(job, pairs=pairs, places=places, row_entries=row_entries, exchanged=exchanged(
+        job.program, [(job.regions[one], job.regions[other]) for one, other in pairs], job.tensors,
+        row_entries[1]))
 
 
 def _check_resident(model: InitialModel) -> None:

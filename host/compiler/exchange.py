@@ -3,7 +3,7 @@
 A step that works ahead leaves the next batch's sums beside its own, which it still reads. So the
 next step finds its own where this one left them, and leaves others where this one's were. Lists can
 lie in two places likewise: a step reads those in one of them, while the next batch's are brought to
-the other.
+the other. So can row counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,7 +23,7 @@ _STORES = (Store.MATRIX, Store.EDGE_SET, Store.SEND_LIST, Store.LABELS)
 
 
 def exchanged(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
-              tensors: Mapping[Tensor, int]) -> list[int]:
+              tensors: Mapping[Tensor, int], counts: int) -> list[int]:
     """The program with the places of each pair, and both entries of the sums, exchanged.
 
     Parameters
@@ -34,6 +34,8 @@ def exchanged(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
         Places, both of each pair in one channel.
     tensors : dict
         Entry of the exponent file to its number.
+    counts : int
+        By how many entries of the row table its row counts lie behind those of ``words``.
     """
     places = [(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
     entries = [tensors[name] for name in (SUMS, SUMS_AHEAD)]
@@ -54,5 +56,7 @@ def exchanged(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
         for access in OPERATIONS[opcode].uses(fields):
             if access.store in _STORES:
                 new[access.field] = moved(access.channel_of(fields), fields[access.field])
+        if "vertices" in fields:
+            new["vertices"] = fields["vertices"] + counts
         found.append(encode(opcode, **fields | new))
     return found

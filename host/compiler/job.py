@@ -37,11 +37,16 @@ class Job:
     exchanged : list of int
         If a step works ahead, the program of the next one: this one with ``pairs`` exchanged. Else
         empty.
+    places : tuple of (int, int)
+        Rows of the program memory at which ``program`` begins, and ``exchanged``. If both are the
+        same, there is room for one of them, and instructions that differ are replaced.
+    row_entries : tuple of (int, int)
+        The same of the row table: the first entry that is this step's, and the next one's.
     pairs : tuple of (str, str)
         Names of regions that steps in turn use the other way round: sums of the input features, of
         this batch and of the next; and the two places of what a batch brings, if there are two.
     entries : dict
-        Program rows at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
+        Rows of ``program`` at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
         (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start. If a
         step is in pieces, ``step_sums`` and ``update`` instead of ``train``.
     phases : list of PhaseName
@@ -75,6 +80,8 @@ class Job:
     row_table: list[list[int]]
     program: list[int]
     exchanged: list[int]
+    places: tuple[int, int] = (0, 0)
+    row_entries: tuple[int, int] = (0, 0)
     pairs: tuple[tuple[str, str], ...]
     entries: dict[str, int]
     phases: list[PhaseName]
@@ -124,7 +131,17 @@ class Job:
                    for pair in self.pairs for one, other in (pair, pair[::-1])}
         tensors = {SUMS: self.tensors[SUMS_AHEAD], SUMS_AHEAD: self.tensors[SUMS]}
         return replace(self, program=self.exchanged, exchanged=self.program,
+                       places=self.places[::-1], row_entries=self.row_entries[::-1],
                        regions=self.regions | regions, tensors=self.tensors | tensors)
+
+    @property
+    def counts_early(self) -> bool:
+        """Whether the row counts of a sample can be brought while the step before it runs."""
+        return self.row_entries[0] != self.row_entries[1]
+
+    def start(self, entry: str) -> int:
+        """The row of the program memory at which a program starts."""
+        return self.places[0] + self.entries[entry]
 
     def instructions(self, entry: str) -> list[int]:
         """The encoded instructions of a program, up to its HALT."""

@@ -344,6 +344,11 @@ class SamplePlan:
         """Range of rows, of the largest core, that an entry of the row table is of."""
         return self._table.rows(entry)
 
+    @property
+    def row_entries(self) -> int:
+        """Entries of the row table that a step has."""
+        return len(self._table)
+
     def row_table(self, sample: Sample, following: Sample) -> list[list[int]]:
         """The row table of each core, for a step that may work ahead for ``following``.
 

@@ -196,7 +196,7 @@ class _Checks:
         """Rows that an instruction names, or else those of its vertices, of the largest core."""
         if "row_limit" in entry:
             return range(entry["row_start"], entry["row_start"] + entry["row_limit"])
-        return self._job.plan.rows_of(entry["vertices"])
+        return self._job.plan.rows_of(entry["vertices"] - self._job.row_entries[0])
 
     def _words(self, what: str, channel: int, address: int, count: int) -> Region:
         """Check consecutive words: rows of one panel of a matrix, or others; returns the region."""

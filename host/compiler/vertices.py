@@ -38,6 +38,9 @@ class RowTable:
             self._ranges.append(key)
         return self._ranges.index(key)
 
+    def __len__(self) -> int:
+        return len(self._ranges)
+
     def rows(self, entry: int) -> range:
         """Range of rows, of the largest core, that an entry is of."""
         _, first, rows = self._ranges[entry]

@@ -14,6 +14,7 @@ from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.image import brought_exponents
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
@@ -257,11 +258,10 @@ class ChipDevice(TrainingDevice):
 
     def _load(self, job: Job) -> None:
         self.job = self._loaded = job
-        self._program = list(job.program)  # as it stands in the device
         self._summed = self._coming = self._brought = None
         self.driver.load(job)
         if "load" in job.entries:
-            self.driver.run(job.entries["load"], limit=self._limit)
+            self.driver.run(job.start("load"), limit=self._limit)
 
     def _set_step(self) -> None:
         self.driver.set_step(self._step, self._rules.step_key(self._step))
@@ -279,11 +279,8 @@ class ChipDevice(TrainingDevice):
         if self.job.ahead and self._summed is not self._sample:
             before, saturations = self._aggregate(coming)
         self._summed = None
-        self._rules.begin_step(self._step, self.driver.exponent_file(self.job))
-        self.driver.set_exponents(self.job, self._rules.raised)
+        self._open(coming)
         self.job, self._coming = coming, None
-        if self.job.ahead:
-            self._open_ahead(self._step + 1)
         self._patch()
         if record:
             self._transport.record()
@@ -297,24 +294,45 @@ class ChipDevice(TrainingDevice):
         self._step += 1
         return metrics
 
+    def _open(self, coming: Job) -> None:
+        """Give entries of the exponent file what they have to have in the step that begins.
+
+        Each access to the chip is one for which it waits, so the file is read once, and only what
+        differs is written.
+        """
+        found = self.driver.exponent_file(self.job)
+        brought = {name: (exponent, None) for name, exponent in brought_exponents(coming).items()}
+        self._rules.begin_step(self._step, found | brought)
+        file = {self.job.tensors[name]: entry for name, entry in found.items()}
+        entries: dict[int, tuple[int, int | None]] = {
+            self.job.tensors[name]: (exponent, None)
+            for name, exponent in self._rules.raised.items()}
+        if coming.ahead:
+            sums = (file | entries)[coming.tensors[SUMS]]
+            entries[coming.tensors[SUMS_AHEAD]] = self._ahead_entry(self._step + 1, sums)
+        entries.update((coming.tensors[name], entry) for name, entry in brought.items())
+        names = {number: name for name, number in coming.tensors.items()}
+        self.driver.set_entries(coming, {
+            names[number]: entry for number, entry in entries.items() if entry != file[number]})
+
     def _patch(self) -> None:
         """Replace the instructions that differ in the step that begins."""
-        wanted = list(self.job.program)
-        for row, instruction in updates_at(self.job, self._rules, self._step):
-            wanted[row] = instruction
-        for row, instruction in enumerate(wanted):
-            if instruction != self._program[row]:
-                self.driver.patch(row, instruction)
-        self._program = wanted
+        job = self.job
+        alone = job.places[0] != job.places[1]
+        wanted = {} if alone or not job.ahead else dict(enumerate(job.program))
+        wanted.update(updates_at(job, self._rules, self._step))
+        self.driver.update_program({
+            job.places[0] + row: instruction for row, instruction in wanted.items()})
 
     def _aggregate(self, coming: Job) -> tuple[int, int]:
         """Make the sums that the step of a job begins with; returns cycles and saturations."""
         alone = self._following is self._sample and not coming.brought_early
         if not alone:
             self.driver.load_sample(with_sample(self.job, self._sample))
-        self._open_ahead(self._step)
-        cycles = self.driver.run(self.job.entries["aggregate_ahead"], limit=self._limit)
-        saturations = sum(self.driver.counters([_SATURATIONS])[_SATURATIONS])
+        sums = self.driver.exponent_entry(self.job, SUMS)
+        self.driver.set_entries(self.job, {SUMS_AHEAD: self._ahead_entry(self._step, sums)})
+        cycles = self.driver.run(self.job.start("aggregate_ahead"), limit=self._limit)
+        saturations = self.driver.totals([_SATURATIONS])[_SATURATIONS]
         if coming.brought_early:
             self.driver.load_counts(coming)
         elif not alone:
@@ -332,12 +350,10 @@ class ChipDevice(TrainingDevice):
             self.driver.load_beside(job)
             self._brought = job, self._later
 
-    def _open_ahead(self, step: int) -> None:
-        """Let sums that are made ahead have the exponent that ``step`` would have given them."""
-        entries = self.driver.exponent_file(self.job)
-        raised = self._rules.raised_in(step, {SUMS: entries[SUMS]})
-        self.driver.set_entries(self.job, {
-            SUMS_AHEAD: (raised[SUMS], None) if SUMS in raised else entries[SUMS]})
+    def _ahead_entry(self, step: int, sums: tuple[int, int | None]) -> tuple[int, int | None]:
+        """The entry of sums that are made ahead: that which ``step`` would have given them."""
+        raised = self._rules.raised_in(step, {SUMS: sums})
+        return (raised[SUMS], None) if SUMS in raised else sums
 
     def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
         """Count cycles from those of a training that this one goes on with."""
@@ -350,7 +366,8 @@ class ChipDevice(TrainingDevice):
         brought, self._brought = self._brought, None  # what is loaded now may take its place
         if brought and all(map(operator.is_, brought[1], (sample, after))):
             self._coming = brought[0]
-            self.driver.load_counts(self._coming)
+            if not self._coming.counts_early:
+                self.driver.load_counts(self._coming)
             return
         job = None
         for larger in dict.fromkeys((sample, after)):
@@ -410,11 +427,11 @@ class ChipDevice(TrainingDevice):
 
     def _run(self, entry: str,
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
-        cycles = self.driver.run(self.job.entries[entry], limit=self._limit, meanwhile=meanwhile)
+        cycles = self.driver.run(self.job.start(entry), limit=self._limit, meanwhile=meanwhile)
         self._counters = None
-        counters = self.driver.counters([_SATURATIONS, *METRIC_COUNTERS])
-        self._saturated = sum(counters[_SATURATIONS])
-        return counted_metrics(counters, self.job, self._model.sample), cycles
+        totals = self.driver.totals([_SATURATIONS, *METRIC_COUNTERS])
+        self._saturated = totals[_SATURATIONS]
+        return counted_metrics(totals, self.job, self._model.sample), cycles
 
     @property
     def counters(self) -> dict[str, list[int]]:

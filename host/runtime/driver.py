@@ -1,6 +1,7 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, starmap
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,7 @@ from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.image import (
     Block,
+    brought_exponents,
     count_blocks,
     entry_blocks,
     exponent_blocks,
@@ -28,6 +30,7 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
+    ALL_CORES,
     COUNTERS,
     MAGIC,
     PHASES,
@@ -47,8 +50,9 @@ _WORD = 0xFFFFFFFF
 _COUNTING = ("step", "step_key")
 #: Counter name to its number.
 _NUMBERS = {name: number for number, name in enumerate(COUNTERS)}
-#: Cycles between two looks at the status register.
-_POLL = 500
+#: Cycles between two looks at the status register: a share of those that have passed, at least and
+#: at most.
+_POLL_SHARE, _POLL_LEAST, _POLL_MOST = 256, 32, 500
 #: Counters of faults, and the memories that they are of.
 _MEMORY_FAULTS = {
     "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
@@ -172,6 +176,13 @@ class Driver:
         self._require_idle()
         self._write_block(block)
 
+    def _write_all(self, *blocks: Iterable[Block]) -> None:
+        """Write blocks, if there are any."""
+        for number, block in enumerate(chain(*blocks)):
+            if not number:
+                self._require_idle()
+            self._write_block(block)
+
     def _write_block(self, block: Block) -> None:
         try:
             self._memories.write(block)
@@ -227,16 +238,15 @@ class Driver:
             self._write_block(block)
 
     def load_sample(self, job: Job) -> None:
-        """Load what differs in a job with another sample: row counts, edges, features, labels."""
-        self.load_counts(job)
-        for block in memory_blocks(job):
-            self._write_block(block)
+        """Load what differs in a job with another sample: exponents, row counts, edges, features,
+        labels.
+        """
+        self._write_all(exponent_blocks(job, brought_exponents(job)), count_blocks(job),
+                        memory_blocks(job))
 
     def load_counts(self, job: Job) -> None:
-        """Load what differs besides memories: exponents of the sample, and row counts."""
-        self._require_idle()
-        for block in count_blocks(job):
-            self._write_block(block)
+        """Load the row counts of a job with another sample."""
+        self._write_all(count_blocks(job))
 
     @property
     def beside(self) -> bool:
@@ -244,9 +254,14 @@ class Driver:
         return self._memories.beside
 
     def load_beside(self, job: Job) -> None:
-        """Load what differs in the memories, while a program runs that does not use it."""
+        """Load what differs in the memories, while a program runs that does not use it.
+
+        So are row counts, if there is room for those of two steps.
+        """
         for block in memory_blocks(job):
             self._memories.write_beside(block)
+        for block in count_blocks(job) if job.counts_early else ():
+            self._memories.write(block)
 
     def set_step(self, step: int, key: int) -> None:
         """Set the number of training steps done, and the key that dropout gets from it."""
@@ -258,6 +273,15 @@ class Driver:
     def patch(self, row: int, instruction: int) -> None:
         """Replace one instruction of the loaded program."""
         self.write(instruction_block(row, instruction))
+
+    def update_program(self, instructions: Mapping[int, int]) -> None:
+        """Let rows of the program memory hold these instructions; what they hold is not written."""
+        self._write_all(
+            Block(0, Space.PROGRAM, address, np.array(values, dtype=np.uint32))
+            for address, values in (
+                self._program.difference(block.address, block.words.tolist())
+                for block in starmap(instruction_block, instructions.items()))
+            if values)
 
     def run(self, entry: int, *, repeat: int = 1, limit: int,
             meanwhile: Callable[[], None] = lambda: None) -> int:
@@ -294,12 +318,14 @@ class Driver:
             status = Status(self._read("status"))
             if not status & Status.RUNNING:
                 break
-            if self.cycles() > limit:
+            passed = self.cycles()
+            if passed > limit:
                 state = self.state()  # before STOP, which makes it wait for nothing
                 self._write("control", Control.STOP)
                 raise DeviceTimeoutError(
                     f"the device did not finish within {limit} cycles; {state}")
-            self._transport.wait(_POLL)
+            self._transport.wait(
+                min(max(passed // _POLL_SHARE, _POLL_LEAST), _POLL_MOST))
         if status & Status.ERROR:
             error = self.clear_errors()
             raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
@@ -400,6 +426,18 @@ class Driver:
         return {name: [row[number - first] for row in values]
                 for name, number in zip(names, numbers, strict=True)}
 
+    def totals(self, names: Sequence[str]) -> dict[str, int]:
+        """Sums over all cores of some performance counters of the last run.
+
+        Those between the first and the last of them are read, too.
+        """
+        numbers = [_NUMBERS[name] for name in names]
+        first, count = min(numbers), max(numbers) - min(numbers) + 1
+        low, high = (self.read_window(ALL_CORES, Space.CORE, base + first, count)
+                     for base in (CoreSpace.COUNTERS, CoreSpace.CARRIES))
+        return {name: high[number - first] << 32 | low[number - first]
+                for name, number in zip(names, numbers, strict=True)}
+
     # Tensors.
 
     def matrix(self, job: Job, name: Tensor) -> IntArray:
@@ -432,13 +470,11 @@ class Driver:
 
     def set_exponents(self, job: Job, exponents: Mapping[Tensor, int]) -> None:
         """Give tensors exponents that they keep until they are next computed and recorded."""
-        for block in exponent_blocks(job, exponents):
-            self.write(block)
+        self._write_all(exponent_blocks(job, exponents))
 
     def set_entries(self, job: Job, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
         """Give tensors exponents and peaks, as ``exponent_file`` has them."""
-        for block in entry_blocks(job, entries):
-            self.write(block)
+        self._write_all(entry_blocks(job, entries))
 
     def exponent_entry(self, job: Job, name: Tensor) -> tuple[int, int | None]:
         """Exponent and peak (``None`` if not valid) of an entry of the exponent file now."""
@@ -447,6 +483,6 @@ class Driver:
 
     def exponent_file(self, job: Job) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak (``None`` if not valid) of every tensor now."""
-        words = self.read_window(0, Space.TENSORS, 0, self.config.tensors)
+        words = self.read_window(0, Space.TENSORS, 0, max(job.tensors.values()) + 1)
         return {name: unpack_entry(words[number]) for name, number in job.tensors.items()}
 

@@ -8,6 +8,7 @@ to be written. ``examples/c`` has a driver that reads it.
 import io
 import zlib
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -25,8 +26,8 @@ from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
-__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "count_blocks",
-           "entry_blocks", "exponent_blocks", "instruction_block", "load_blocks", "memory_blocks",
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block",
+           "brought_exponents", "count_blocks", "entry_blocks", "exponent_blocks", "instruction_block", "load_blocks", "memory_blocks",
            "step_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
@@ -76,8 +77,12 @@ def instruction_block(row: int, instruction: int) -> Block:
 
 def load_blocks(job: Job) -> Iterator[Block]:
     """All that has to be written before a job runs: program, exponents, row counts, memories."""
-    for row, instruction in enumerate(job.program):
-        yield instruction_block(row, instruction)
+    programs = {job.places[0]: job.program}
+    if job.places[1] != job.places[0]:
+        programs[job.places[1]] = job.exchanged
+    for first, program in programs.items():
+        for row, instruction in enumerate(program, first):
+            yield instruction_block(row, instruction)
     exponents = np.zeros(job.config.tensors, dtype=np.uint32)
     for name, number in job.tensors.items():
         exponents[number] = pack_entry(job.exponents[name], None)
@@ -94,17 +99,24 @@ def exponent_blocks(job: Job, exponents: Mapping[Tensor, int]) -> Iterator[Block
 
 
 def entry_blocks(job: Job, entries: Mapping[Tensor, tuple[int, int | None]]) -> Iterator[Block]:
-    """The blocks that put exponents and peaks into entries of the exponent file."""
-    for name, entry in entries.items():
-        yield Block(0, Space.TENSORS, job.tensors[name],
-                    np.array([pack_entry(*entry)], dtype=np.uint32))
+    """The blocks that put exponents and peaks into entries of the exponent file.
+
+    There is one for each run of consecutive entries.
+    """
+    words = sorted((job.tensors[name], pack_entry(*entry)) for name, entry in entries.items())
+    for _, run in groupby(enumerate(words), lambda place: place[1][0] - place[0]):
+        numbers, values = zip(*(word for _, word in run), strict=True)
+        yield Block(0, Space.TENSORS, numbers[0], np.array(values, dtype=np.uint32))
+
+
+def brought_exponents(job: Job) -> dict[Tensor, int]:
+    """Exponents of what a sample brings."""
+    return {name: exponent for name, exponent in job.exponents.items()
+            if name.kind in (Kind.EDGES, Kind.FEATURES)}
 
 
 def count_blocks(job: Job) -> Iterator[Block]:
-    """Exponents and row counts of a job that goes on with another sample (``with_sample``)."""
-    yield from exponent_blocks(job, {
-        name: exponent for name, exponent in job.exponents.items()
-        if name.kind in (Kind.EDGES, Kind.FEATURES)})
+    """Row counts of a job that goes on with another sample (``with_sample``)."""
     for core in range(job.config.cores):
         yield _row_counts(job, core)
 
@@ -116,7 +128,8 @@ def memory_blocks(job: Job) -> Iterator[Block]:
 
 
 def _row_counts(job: Job, core: int) -> Block:
-    return Block(core, Space.CORE, CoreSpace.ROWS, np.array(job.row_table[core], dtype=np.uint32))
+    return Block(core, Space.CORE, CoreSpace.ROWS + job.row_entries[0],
+                 np.array(job.row_table[core], dtype=np.uint32))
 
 
 def _images(job: Job, core: int) -> Iterator[Block]:

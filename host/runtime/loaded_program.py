@@ -1,6 +1,6 @@
 """What was written into a chip's program memory."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from hypercast.rtl.isa import INSTRUCTION_WORDS, OPCODE_MASK, Opcode, decode
 
@@ -23,6 +23,13 @@ class LoadedProgram:
     def write(self, address: int, values: Iterable[int]) -> None:
         """Take in 32-bit values, written to consecutive addresses."""
         self._words.update(enumerate(values, address))
+
+    def difference(self, address: int, values: Sequence[int]) -> tuple[int, list[int]]:
+        """What has to be written, and from where, so that consecutive addresses have values."""
+        differing = [index for index, value in enumerate(values)
+                     if self._words.get(address + index) != value]
+        first, last = (differing[0], differing[-1] + 1) if differing else (0, 0)
+        return address + first, list(values[first:last])
 
     def steps(self, entry: int) -> int:
         """Training steps that the chip counts in one run from row ``entry`` to HALT: 0 or 1.

@@ -1,6 +1,6 @@
 """Loss and hits of a chip's last program, from its counters."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 import numpy as np
 
@@ -17,13 +17,13 @@ METRIC_COUNTERS = tuple(
     name for name in COUNTERS if name.startswith(("loss_", "correct_", "wrong_")))
 
 
-def counted_metrics(counters: Mapping[str, Sequence[int]], job: Job, sample: Sample) -> Metrics:
+def counted_metrics(totals: Mapping[str, int], job: Job, sample: Sample) -> Metrics:
     """The ``Metrics`` of a forward pass.
 
     Parameters
     ----------
-    counters : dict
-        Name to a value per core, of ``METRIC_COUNTERS`` and maybe others.
+    totals : dict
+        Name to the sum over all cores, of ``METRIC_COUNTERS`` and maybe others.
     job : Job
         What ran.
     sample : Sample
@@ -32,9 +32,9 @@ def counted_metrics(counters: Mapping[str, Sequence[int]], job: Job, sample: Sam
     loss, correct, wrong = np.zeros((3, 4), dtype=np.int64)
     for split in (Split.TRAIN, Split.VALIDATION, Split.TEST):
         name = split.name.lower()
-        loss[split] = sum(counters[f"loss_{name}"]) + (sum(counters[f"loss_{name}_high"]) << 32)
-        correct[split] = sum(counters[f"correct_{name}"])
-        wrong[split] = sum(counters[f"wrong_{name}"])
+        loss[split] = totals[f"loss_{name}"] + (totals[f"loss_{name}_high"] << 32)
+        correct[split] = totals[f"correct_{name}"]
+        wrong[split] = totals[f"wrong_{name}"]
     sizes = job.split_sizes
     vertices = np.array([job.vertices - sum(sizes), *sizes])
     return Metrics(loss=loss, correct=correct, wrong=wrong, vertices=vertices,

@@ -1,6 +1,6 @@
 """The host's window."""
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.inside import Inside
@@ -8,7 +8,7 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import past
 from hypercast.rtl.control.window import TIMEOUT, Window
-from hypercast.rtl.registers import CoreSpace, Space
+from hypercast.rtl.registers import ALL_CORES, Space
 
 __all__ = ["PROOFS"]
 
@@ -26,9 +26,11 @@ def _bench():
     access = Cat(dut.core, dut.space, dut.address, dut.write, dut.data)
     busy, waiting, waited = Signal(), Signal(), Signal(range(TIMEOUT + 2))
     for_core = dut.space >= Space.FEATURES
-    allowed = (dut.space < len(Space)) & (~for_core | (dut.core < config.cores)) & (
-        ~dut.running | ((dut.space == Space.CORE) & (dut.address >= CoreSpace.COUNTERS)
-                        & ~dut.write))
+    own = dut.space == Space.CORE
+    every = own & (dut.core == ALL_CORES)
+    upper = every & dut.address[7]
+    allowed = (dut.space < len(Space)) & (~for_core | (dut.core < config.cores) | every) & (
+        ~dut.running | own)
     begins = dut.access & allowed
     answered = waiting & dut.response_valid
     expired = waiting & ~dut.response_valid & (waited == TIMEOUT - 1)
@@ -55,9 +57,10 @@ def _bench():
     request = dut.request
     with m.If(dut.chip_valid | dut.core_valid):
         m.d.comb += Assert((request.core == dut.core[:6]) & (request.space == dut.space[:3])
-                           & (request.address == dut.address) & (request.write == dut.write)
-                           & (request.data == dut.data))
-    stays = Cat(request.core, request.space, request.address, request.write, request.data)
+                           & (request.address == Mux(upper, dut.address ^ 0x80, dut.address))
+                           & (dut.upper == upper) & (request.write == dut.write)
+                           & (request.data == dut.data) & (request.all_cores == every))
+    stays = Cat(request, dut.upper)
     m.d.comb += Assert(past(m, dut.access) | (stays == past(m, stays)))
     m.d.comb += [
         Assert(inside.state("", "WAIT") == waiting), Assert(~waiting | busy),

@@ -30,7 +30,7 @@ class BulkHost(wiring.Component):
 
     A memory word, or a row of weights, is ``config.chunks`` pieces of 32 bits, low piece first.
     Writes are gathered, and the word is written with its last piece: write all of a word's pieces
-    in order. Other cores' requests, and addresses outside their space, get no answer.
+    in order. Requests to other cores alone, and addresses outside their space, get no answer.
 
     A write of the bulk port takes a cycle, a word of a memory channel as many as it has parts of
     ``bulk_width`` bits, in both directions. A read begins when all writes before it are visible.
@@ -51,7 +51,8 @@ class BulkHost(wiring.Component):
         Request to a core, valid with ``request_valid``; at most ``ROOM`` to this one that were not
         ``taken``. The window has at most one, and no read of the bulk port is then under way.
     taken : Out(1)
-        High for a cycle for each request that leaves room. Registered, as what follows.
+        High for a cycle for each request that leaves room, but those to all cores. Registered, as
+        what follows.
     settled : Out(1)
         What was written by all requests that were ``taken`` is visible.
     response : Out(bulk_width)
@@ -109,15 +110,16 @@ class BulkHost(wiring.Component):
 
         # Room for requests; those to an address that is not there become ones to no space.
         address_bits = max(place_bits + chunk_bits, (2 * CoreSpace.COUNTERS - 1).bit_length())
-        queued = data.StructLayout({"space": 3, "address": address_bits, "write": 1, "bulk": 1,
-                                    "data": width})
+        queued = data.StructLayout({"all_cores": 1, "space": 3, "address": address_bits,
+                                    "write": 1, "bulk": 1, "data": width})
         m.submodules.queue = queue = SyncFIFO(width=queued.size, depth=ROOM)
         arrived, arrived_valid, there = Signal(bulk_request(config)), Signal(), Signal()
         entry, request = data.View(queued, queue.w_data), data.View(queued, queue.r_data)
         waiting = queue.r_rdy
         m.d.sync += [
             arrived.eq(self.request),
-            arrived_valid.eq(self.request_valid & (self.request.core == self.core)),
+            arrived_valid.eq(self.request_valid & (self.request.all_cores
+                                                   | (self.request.core == self.core))),
         ]
         m.d.comb += [
             there.eq(arrived.address < Mux(
@@ -125,7 +127,7 @@ class BulkHost(wiring.Component):
                 Mux(arrived.space == Space.CORE, 2 * CoreSpace.COUNTERS,
                     config.channel_words * config.chunks))),
             *(getattr(entry, name).eq(getattr(arrived, name))
-              for name in ("address", "write", "bulk", "data")),
+              for name in ("all_cores", "address", "write", "bulk", "data")),
             entry.space.eq(Mux(there, arrived.space, _NOWHERE)),
             queue.w_en.eq(arrived_valid),
         ]
@@ -261,7 +263,7 @@ class BulkHost(wiring.Component):
                 answer(self.counter_data)
                 end()
         m.d.sync += [
-            self.taken.eq(taken),
+            self.taken.eq(taken & ~request.all_cores),
             self.settled.eq(visible & idle & ~waiting & ~arrived_valid),
         ]
         return m

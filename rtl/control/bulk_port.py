@@ -83,7 +83,7 @@ class BulkPort(wiring.Component):
         window = merge.i[2]
         m.d.comb += [
             *(getattr(window.p, name).eq(getattr(self.window, name))
-              for name in ("core", "space", "address", "write")),
+              for name in ("core", "all_cores", "space", "address", "write")),
             window.p.data.eq(self.window.data.replicate(width // 32)),
             window.valid.eq(active & ~sent & reader.quiet),
             reader.hold.eq(active),
@@ -93,17 +93,19 @@ class BulkPort(wiring.Component):
             reader.response_valid.eq(self.response_valid & ~sent),
         ]
 
-        # What the cores have room for.
+        # What the cores have room for; all of them, for what is sent to all.
         room, send, idle = Signal(range(ROOM + 1), init=ROOM), Signal(), Signal()
+        every, roomy = merge.o.p.all_cores, Signal()
         m.d.comb += [
-            send.eq(merge.o.valid & (room != 0)),
-            merge.o.ready.eq(room != 0),
+            roomy.eq(Mux(every, room == ROOM, room != 0)),
+            send.eq(merge.o.valid & roomy),
+            merge.o.ready.eq(roomy),
             idle.eq(~merge.o.valid & (room == ROOM)),
             writer.settled.eq(idle & self.settled),
         ]
         m.d.sync += [
             self.request_valid.eq(send & ~abort),
-            room.eq(Mux(abort, ROOM, room - send + self.taken)),
+            room.eq(Mux(abort, ROOM, room - (send & ~every) + self.taken)),
         ]
         with m.If(send):
             m.d.sync += self.request.eq(merge.o.p)

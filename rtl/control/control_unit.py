@@ -1,6 +1,6 @@
 """All that the chip has once: host port and controller, facing the cores. Wiring only."""
 
-from amaranth.hdl import Cat, Const, Module, ResetInserter
+from amaranth.hdl import Cat, Module, ResetInserter
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -9,6 +9,7 @@ from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.control.bulk_burst import BulkAxi
 from hypercast.rtl.control.bulk_port import BulkPort
 from hypercast.rtl.control.controller import Controller
+from hypercast.rtl.control.core_answers import CoreAnswers
 from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.reset_sequence import ResetSequence
 from hypercast.rtl.isa import WAITS_WIDTH
@@ -104,17 +105,19 @@ class ControlUnit(wiring.Component):
                 controller.error[index].eq(self.error[index]),
                 controller.progress[index].eq(self.progress[index]),
             ]
-        combined = Const(0, len(self.response[0]))
-        for response in self.response:
-            combined = combined | response
         requests = BulkPort(self._config) if self._bulk else host
-        m.d.comb += [self.request.eq(requests.request),
-                     self.request_valid.eq(requests.request_valid)]
-        m.d.sync += [
-            requests.response.eq(combined),
-            requests.response_valid.eq(Cat(self.response_valid).any()),
-            sequence.unfinished.eq(Cat(self.unfinished).any()),
+        m.submodules.answers = answers = CoreAnswers(self._config, bulk=self._bulk)
+        m.d.comb += [
+            self.request.eq(requests.request), self.request_valid.eq(requests.request_valid),
+            *(to.eq(response) for to, response in zip(answers.responses, self.response)),
+            *(to.eq(valid) for to, valid in zip(answers.responses_valid, self.response_valid)),
+            answers.gather.eq(requests.request_valid & requests.request.all_cores),
+            answers.upper.eq(host.request_upper),
+            answers.end.eq(host.request_done),
+            requests.response.eq(answers.response),
+            requests.response_valid.eq(answers.response_valid),
         ]
+        m.d.sync += sequence.unfinished.eq(Cat(self.unfinished).any())
         if self._bulk:
             m.submodules.bulk = requests
             connect(m, flipped(self.bulk), requests.axi)

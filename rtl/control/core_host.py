@@ -17,7 +17,7 @@ class CoreHost(wiring.Component):
 
     A memory word, or a row of weights, is ``config.chunks`` pieces of 32 bits, low piece first.
     Writes are gathered, and the word is written with its last piece: write all of a word's pieces
-    in order. Other cores' requests, and addresses outside their space, get no answer.
+    in order. Requests to other cores alone, and addresses outside their space, get no answer.
 
     Parameters
     ----------
@@ -102,7 +102,9 @@ class CoreHost(wiring.Component):
             m.next = "IDLE"
 
         with m.FSM():
-            with m.State("IDLE"), m.If(self.request_valid & (self.request.core == self.core)):
+            with m.State("IDLE"), m.If(
+                    self.request_valid & (self.request.all_cores
+                                          | (self.request.core == self.core))):
                 m.d.sync += request.eq(self.request)
                 m.next = "DECODE"
 

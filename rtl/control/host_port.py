@@ -42,8 +42,12 @@ class HostPort(wiring.Component):
         Window access to a core; registered, stays until the next one.
     request_valid : Out(1)
         High for one cycle per request.
+    request_upper : Out(1)
+        It is for what a sum over all cores has beyond 32 bits; as ``request``.
+    request_done : Out(1)
+        High for one cycle when a window access has ended, with an answer or without.
     response, response_valid : In(32), In(1)
-        The cores' answers, each ORed over all cores. Every request is answered, writes too (then
+        The answer, as ``CoreAnswers`` gives it. Every request is answered, writes too (then
         ``response`` does not matter), after any time below ``window.TIMEOUT``.
     """
 
@@ -57,6 +61,8 @@ class HostPort(wiring.Component):
             "resetting": In(1),
             "request": Out(HostRequest),
             "request_valid": Out(1),
+            "request_upper": Out(1),
+            "request_done": Out(1),
             "response": In(32),
             "response_valid": In(1),
         })
@@ -82,6 +88,7 @@ class HostPort(wiring.Component):
             window.response.eq(self.response | control.response),
             window.response_valid.eq(self.response_valid | control.response_valid),
             self.request.eq(window.request), self.request_valid.eq(window.core_valid),
+            self.request_upper.eq(window.upper), self.request_done.eq(window.done),
             control.request.eq(window.request), control.request_valid.eq(window.chip_valid),
             control.entry.eq(held["entry"]), control.repeat.eq(held["repeat"]),
             control.data.eq(bus.data),

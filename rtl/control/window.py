@@ -1,24 +1,27 @@
 """The host port's window into the controller's and the cores' address spaces."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import HostRequest
-from hypercast.rtl.registers import CoreSpace, Space
+from hypercast.rtl.registers import ALL_CORES, CoreSpace, Space
 
 __all__ = ["TIMEOUT", "Window"]
 
 #: Cycles after which a request without an answer fails.
 TIMEOUT = 4096
+#: Bit of an address that tells the carries of counters' sums from their low 32 bits.
+_UPPER = CoreSpace.CARRIES ^ CoreSpace.COUNTERS
 
 
 class Window(wiring.Component):
     """Makes one window access at a time, and refuses those that cannot be answered.
 
-    Refused are spaces and cores that do not exist and, while a program runs, everything but
-    reading a core's counters.
+    Refused are spaces and cores that do not exist, all cores at once but of the space CORE and,
+    while a program runs, everything but the space CORE: it is for the host to write only row counts
+    that the program does not name.
 
     Parameters
     ----------
@@ -43,6 +46,8 @@ class Window(wiring.Component):
         What was read; valid with ``done``.
     request : Out(HostRequest)
         The request; registered, and stays until the next one.
+    upper : Out(1)
+        The request is for what a sum over all cores has beyond 32 bits; as ``request``.
     chip_valid, core_valid : Out(1)
         Registered; one of them is high for one cycle per request, ``chip_valid`` if it is for
         the spaces PROGRAM or TENSORS, ``core_valid`` if it is for the cores.
@@ -56,18 +61,20 @@ class Window(wiring.Component):
             "access": In(1), "core": In(32), "space": In(32), "address": In(32),
             "write": In(1), "data": In(32), "running": In(1), "resetting": In(1),
             "done": Out(1), "error": Out(1), "result": Out(32),
-            "request": Out(HostRequest), "chip_valid": Out(1), "core_valid": Out(1),
+            "request": Out(HostRequest), "upper": Out(1), "chip_valid": Out(1), "core_valid": Out(1),
             "response": In(32), "response_valid": In(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        exists, in_core, is_counter = Signal(), Signal(), Signal()
+        exists, in_core, own, every, upper = (Signal() for _ in range(5))
         m.d.comb += [
             in_core.eq(self.space >= Space.FEATURES),
             exists.eq((self.space < len(Space))
-                      & (~in_core | (self.core < self._config.cores))),
-            is_counter.eq((self.space == Space.CORE) & (self.address >= CoreSpace.COUNTERS)),
+                      & (~in_core | (self.core < self._config.cores) | every)),
+            own.eq(self.space == Space.CORE),
+            every.eq(own & (self.core == ALL_CORES)),
+            upper.eq(every & (self.address & _UPPER).any()),
         ]
         waited = Signal(range(TIMEOUT))
         m.d.sync += [
@@ -77,14 +84,15 @@ class Window(wiring.Component):
             with m.State("IDLE"), m.If(self.access):
                 m.d.sync += [
                     self.request.core.eq(self.core),
+                    self.request.all_cores.eq(every),
                     self.request.space.eq(self.space),
-                    self.request.address.eq(self.address),
+                    self.request.address.eq(Mux(upper, self.address ^ _UPPER, self.address)),
+                    self.upper.eq(upper),
                     self.request.write.eq(self.write),
                     self.request.data.eq(self.data),
                     waited.eq(0),
                 ]
-                with m.If(exists & ~self.resetting
-                          & (~self.running | (is_counter & ~self.write))):
+                with m.If(exists & ~self.resetting & (~self.running | own)):
                     m.d.sync += [self.chip_valid.eq(~in_core), self.core_valid.eq(in_core)]
                     m.next = "WAIT"
                 with m.Else():

@@ -216,7 +216,10 @@ MISTAKES = [
             "strobes.all()", "strobes.any()"),
     # Writes to a running chip; does not answer what it refuses.
     Mistake("window", "each", control.window, "Window", window,
-            "(is_counter & ~self.write)", "is_counter"),
+            "(~self.running | own)", "(~self.running | in_core)"),
+    # Sums over memories of all cores.
+    Mistake("window", "each", control.window, "Window", window,
+            "own & (self.core == ALL_CORES)", "self.core == ALL_CORES"),
     Mistake("window", "each", control.window, "Window", window,
             "m.d.sync += [self.done.eq(1), self.error.eq(1)]", "m.d.sync += self.error.eq(1)"),
     # Carries a command out again if it comes again.

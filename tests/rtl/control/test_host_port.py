@@ -222,7 +222,7 @@ def test_run_a_program():
 
 
 def test_while_a_program_runs():
-    """It can be watched and stopped; the window only shows counters."""
+    """It can be watched and stopped; the window shows counters and takes row counts."""
     host = Host(0.2)
     host.memory = {(1, Space.CORE, CoreSpace.COUNTERS + 3): 1234}
 
@@ -238,7 +238,9 @@ def test_while_a_program_runs():
         assert await host.read(ctx, "waits") == 1 << Engine.REDUCTION
         await host.select(ctx, Space.CORE, CoreSpace.COUNTERS + 3, 1)
         assert await host.read(ctx, "data") == 1234
-        await host.write(ctx, "data", 0, _FAILED)
+        await host.select(ctx, Space.CORE, CoreSpace.ROWS + 5, 1)
+        await host.write(ctx, "data", 77)
+        assert host.memory[1, Space.CORE, CoreSpace.ROWS + 5] == 77
         await host.select(ctx, Space.PROGRAM, 0)
         await host.read(ctx, "data", _FAILED)
         assert await host.read(ctx, "status") == Status.RUNNING | Status.ERROR

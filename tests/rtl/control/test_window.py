@@ -4,7 +4,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.window import TIMEOUT, Window
-from hypercast.rtl.registers import CoreSpace, Space
+from hypercast.rtl.registers import ALL_CORES, CoreSpace, Space
 from tests.bench import run
 
 
@@ -80,7 +80,31 @@ def test_gives_up_after_the_timeout():
     run(dut, bench)
 
 
-def test_only_counters_can_be_read_while_running():
+def test_all_cores_of_one_space():
+    """Requests to all cores say so; they are refused of memories."""
+    dut = Window(PRESETS["tiny"])
+
+    async def bench(ctx):
+        for running in (0, 1):
+            ctx.set(dut.running, running)
+            for space in (Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS):
+                strobes, _, error, _ = await access(ctx, dut, space, core=ALL_CORES)
+                assert (strobes, error) == ([], 1)
+            strobes, request, error, result = await access(
+                ctx, dut, Space.CORE, 70, core=ALL_CORES, answer=(9, 5))
+            assert (strobes, error, result, request.all_cores) == (["core"], 0, 5, 1)
+            assert (request.address, ctx.get(dut.upper)) == (70, 0)
+            *_, request, error, _ = await access(
+                ctx, dut, Space.CORE, CoreSpace.CARRIES + 6, core=ALL_CORES)
+            assert (error, request.address, ctx.get(dut.upper)) == (0, CoreSpace.COUNTERS + 6, 1)
+            *_, request, error, _ = await access(ctx, dut, Space.CORE, 198, core=1)
+            assert (error, request.all_cores, request.core) == (0, 0, 1)
+            assert (request.address, ctx.get(dut.upper)) == (198, 0)
+
+    run(dut, bench)
+
+
+def test_only_the_space_of_counts_is_open_while_running():
     dut = Window(PRESETS["tiny"])
 
     async def bench(ctx):
@@ -88,8 +112,7 @@ def test_only_counters_can_be_read_while_running():
         for space in Space:
             for address in (CoreSpace.ROWS, CoreSpace.COUNTERS):
                 for write in (None, 1):
-                    allowed = (space == Space.CORE and address == CoreSpace.COUNTERS
-                               and write is None)
+                    allowed = space == Space.CORE
                     strobes, _, error, _ = await access(ctx, dut, space, address, write=write)
                     assert (bool(strobes), error) == (allowed, not allowed)
 
