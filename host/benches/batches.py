@@ -43,7 +43,7 @@ _SAMPLERS = {
 }
 _ORDERS = {"aggregate first in both layers": AGGREGATE_FIRST,
            "combine first above": (AGGREGATE_FIRST, COMBINE_FIRST)}
-#: Error of the cycle model, of all batches together, and share of cycles in which the chip waits.
+#: Error of the cycle model, of all batches together, and share of cycles in which no program runs.
 _ERROR, _WAITING = 0.05, 0.05
 
 
@@ -57,15 +57,14 @@ class _Found:
         Words that were compared after every step.
     cycles, predicted : list of int
         Cycles of each step, and what the cycle model says.
-    waited, passed : int
-        Cycles in which no program ran because a batch was being brought, and all cycles, both from
-        the second step on: the first batch has no step before it.
+    passed : int
+        Cycles from the first step's end to the last one's: the first batch has no step before it,
+        during which it could be brought.
     """
 
     words: Comparison = field(default_factory=Comparison)
     cycles: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)
-    waited: int = 0
     passed: int = 0
 
 
@@ -107,10 +106,9 @@ def _figures(graph: Graph, sampling: Sampling, orders: str | Sequence[str],
                     f"{np.mean(found.predicted):.0f}; error", value=abs(error), bar=_ERROR,
                relation="<="),
         Figure(name="the same of the batch that is predicted worst", value=worst),
-        Figure(name="share of cycles in which the chip waits for a batch",
-               value=found.waited / found.passed, bar=_WAITING, relation="<="),
-        Figure(name="share of cycles between steps, whatever for",
-               value=1 - sum(found.cycles) / found.passed),
+        Figure(name="share of cycles in which the chip waits: for a batch, or for anything else "
+                    "that the host does between steps",
+               value=1 - sum(found.cycles) / found.passed, bar=_WAITING, relation="<="),
         Figure(name="values of 32 bits that the host writes for a batch", value=round(after)),
         Figure(name="the same if a batch brings its features", value=round(before)),
     ]
@@ -129,10 +127,9 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
             reference.train_step()
             begun = transport.cycle
             chip.take(sample, *samples[number + 1:number + 3])
-            taken, before = transport.cycle - begun, chip.train_cycles
+            before = chip.train_cycles
             chip.train_step()
             if number:
-                found.waited += taken
                 found.passed += transport.cycle - begun
                 found.cycles.append(chip.train_cycles - before)
                 found.predicted.append(_predicted(model, sample, [*samples, sample][number + 1]))

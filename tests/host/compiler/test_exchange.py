@@ -42,14 +42,18 @@ def memory():
     (Opcode.AGGREGATE, {"prefetch": 1, "send_list": 4, "edge_set": 10}, {"edge_set": 4}),
     (Opcode.LOSS, {"channel": 0, "address": 4, "info": 5, "destination": 20}, {"info": 11}),
     (Opcode.GRADIENT, {"gradient_channel": 0, "ones": 1, "address": 4}, {}),
+    (Opcode.DRAIN, {"channel": 0, "address": 5, "vertices": 3}, {}),
     (Opcode.UPDATE, {"a": 3, "b": 2, "o": 1, "first_row": 4}, {"a": 7}),
     (Opcode.HALT, {"step": 1, "phase": 3}, {}),
 ])
 def test_instructions(memory, opcode, fields, changes):
     pairs = [(memory[SUMS], memory[SUMS_AHEAD])]
-    [found] = exchanged([encode(opcode, **fields)], pairs, TENSORS)
+    word = encode(opcode, **fields)
+    [found] = exchanged([word], pairs, TENSORS, 5)
+    if "vertices" in decode(word):
+        changes = changes | {"vertices": fields.get("vertices", 0) + 5}
     assert decode(found) == decode(encode(opcode, **fields | changes))
-    assert exchanged([found], pairs, TENSORS) == [encode(opcode, **fields)]
+    assert exchanged([found], pairs, TENSORS, -5) == [word]
 
 
 def test_jobs_of_steps_in_turn():
@@ -62,3 +66,15 @@ def test_jobs_of_steps_in_turn():
         assert after.regions[one].tensor == one == after.regions[one].name
         assert after.tensors[one] == job.tensors[other]
     assert job.matrices == after.matrices and SUMS_AHEAD not in job.matrices
+
+
+def test_both_programs_stay_where_there_is_room():
+    """Each has its place in program memory and row table, or both take turns in one."""
+    model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
+    job = compile_job(model, CONFIG, ahead=True)
+    assert job.places == (0, len(job.program)) and job.row_entries == (0, len(job.row_table[0]))
+    assert job.after_step().start("train") == len(job.program) + job.entries["train"]
+    rows = 1 << (len(job.program) - 1).bit_length()
+    tight = compile_job(model, CONFIG.replace(program_rows=rows), ahead=True)
+    assert 2 * len(tight.program) > rows and tight.places == (0, 0)
+    assert tight.after_step().start("train") == tight.entries["train"]

@@ -7,7 +7,7 @@ from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.transport import Transport
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import STEP_KEY_INCREMENT
-from hypercast.rtl.registers import MAGIC, Control, Space, Status, register
+from hypercast.rtl.registers import ALL_CORES, MAGIC, Control, CoreSpace, Space, Status, register
 
 
 class FakeChip(Transport):
@@ -48,9 +48,17 @@ class FakeChip(Transport):
         core = 0 if self["space"] <= Space.TENSORS else self["core"]
         return self.window.setdefault((core, Space(self["space"])), {})
 
+    def _total(self):
+        upper = self["address"] >= CoreSpace.CARRIES
+        place = self["address"] - upper * (CoreSpace.CARRIES - CoreSpace.COUNTERS)
+        total = sum(memory.get(place, 0) for (_, space), memory in self.window.items()
+                    if space == self["space"] == Space.CORE)
+        return total >> 32 * upper & 0xFFFFFFFF
+
     def read(self, address):
         if address == register("data"):
-            value = self._memory().get(self["address"], 0)
+            value = self._total() if self["core"] == ALL_CORES \
+                else self._memory().get(self["address"], 0)
             self["address"] += 1
             return value
         return self.registers.get(address, 0)

@@ -15,7 +15,15 @@ from hypercast.rtl.isa import (
     decode,
     encode,
 )
-from hypercast.rtl.registers import Control, CoreSpace, Error, Space, Status, register
+from hypercast.rtl.registers import (
+    COUNTERS,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
 from tests.host.models import SMALL, small_graph, small_model
 from tests.host.runtime.fake_chip import FakeChip
 
@@ -100,6 +108,35 @@ def test_patch(job):
         [0x9ABCDEF0, 0x12345678] + [0] * (INSTRUCTION_WORDS - 2)
 
 
+def test_only_what_differs_in_a_program_is_written():
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    old, new = (encode(Opcode.MATMUL, address=address) for address in (3, 70))
+    for row in (0, 1, 2):
+        driver.patch(row, old)
+    written = len(chip.writes)
+    pieces = [index for index in range(INSTRUCTION_WORDS) if (old ^ new) >> 32 * index & 0xFFFFFFFF]
+    driver.update_program({0: old, 1: new})
+    driver.update_program({1: new, 2: old})
+    assert len(chip.writes) == written + 3 + pieces[-1] - pieces[0] + 1 < written + 16
+    program = chip.window[0, Space.PROGRAM]
+    for row, instruction in enumerate((old, new, old)):
+        assert instruction == sum(
+            program[16 * row + piece] << 32 * piece for piece in range(INSTRUCTION_WORDS))
+
+
+def test_totals():
+    """Sums over the cores, with what they have beyond 32 bits."""
+    chip, names = FakeChip(SMALL), ["loss_train", "saturations", "correct_test"]
+    driver, numbers = Driver(chip, SMALL), [list(COUNTERS).index(name) for name in names]
+    counts = {0: [0xFFFFFFFF, 0, 3], 1: [0xFFFFFFF0, 7, 4]}
+    for core, values in counts.items():
+        chip.window[core, Space.CORE] = {
+            CoreSpace.COUNTERS + number: value for number, value in zip(numbers, values)}
+    found = {name: sum(pair) for name, *pair in zip(names, *counts.values())}
+    assert driver.totals(names) == found and found["loss_train"] > 1 << 32
+
+
 def started(chip, *instructions):
     """A driver of a chip with a program at row 17."""
     driver = Driver(chip, SMALL)
@@ -110,7 +147,7 @@ def started(chip, *instructions):
 
 def test_run():
     chip = FakeChip(SMALL)
-    assert started(chip).run(17, repeat=3, limit=LIMIT) == 1500
+    assert started(chip).run(17, repeat=3, limit=LIMIT) == chip["cycles_low"] >= 1200
     assert (chip["entry"], chip["repeat"]) == (17, 3)
 
 
@@ -221,7 +258,7 @@ def test_timeout_is_reported_with_state():
     chip.wait = work
     with pytest.raises(DeviceTimeoutError, match=(
             "did not finish within 5000 cycles; program row 12, waiting for reduction, busy: "
-            "array, reduction, step 4, 5500 cycles")):
+            "array, reduction, step 4, 50[0-9]+ cycles")):
         driver.run(17, limit=LIMIT)
     assert chip.writes[-1] == (register("control"), Control.STOP)
 

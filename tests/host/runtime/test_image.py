@@ -103,11 +103,12 @@ def test_exponents_of_the_second_step_are_raised(tmp_path):
     write_image(tmp_path / "image", job, model)
     rules = trained_rules(model)
     assert rules.raised
-    written = {(fields["step"], fields["address"]): words
+    written = {(fields["step"], address): word
                for fields, words in contents(tmp_path / "image")[2]
-               if fields["space"] == Space.TENSORS and fields["step"]}
+               if fields["space"] == Space.TENSORS and fields["step"]
+               for address, word in enumerate(words, fields["address"])}
     assert written == {
-        (1, job.tensors[name]): [exponent & 0xFF] for name, exponent in rules.raised.items()}
+        (1, job.tensors[name]): exponent & 0xFF for name, exponent in rules.raised.items()}
 
 
 def trained_rules(model):

@@ -43,3 +43,12 @@ def test_what_is_written_last_counts():
     found.clear()
     with pytest.raises(ValueError, match="row 0 was not loaded"):
         found.steps(0)
+
+
+def test_difference():
+    """From the first value that differs to the last, or nothing."""
+    found = LoadedProgram()
+    found.write(16, [1, 2, 3, 4])
+    assert found.difference(16, [1, 2, 3, 4])[1] == []
+    assert found.difference(16, [1, 5, 3, 6]) == (17, [5, 3, 6])
+    assert found.difference(18, [3, 4, 0]) == (20, [0])

@@ -10,8 +10,8 @@ from hypercast.rtl.isa import Split
 
 
 def test_metrics():
-    counters = {name: [number, 2 * number] for number, name in enumerate(METRIC_COUNTERS, 1)}
-    found = counted_metrics(counters | {"saturations": [7, 7]},
+    totals = {name: 3 * number for number, name in enumerate(METRIC_COUNTERS, 1)}
+    found = counted_metrics(totals | {"saturations": 14},
                             SimpleNamespace(split_sizes=(3, 4, 5), vertices=20),
                             SimpleNamespace(loss_scale=8))
     np.testing.assert_array_equal(found.vertices, [8, 3, 4, 5])
