@@ -1,6 +1,7 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from hypercast.host.runtime.image import (
     exponent_blocks,
     instruction_block,
     load_blocks,
-    memory_blocks,
+    memory_stripes,
 )
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.memory_access import MemoryAccess
@@ -173,12 +174,18 @@ class Driver:
         self._write_block(block)
 
     def _write_block(self, block: Block) -> None:
-        try:
+        with self._transfer():
             self._memories.write(block)
+        self._note(block.space, block.address, block.words)
+
+    @contextmanager
+    def _transfer(self) -> Iterator[None]:
+        """Keep in mind if what is done to memories stops half-way."""
+        try:
+            yield
         except TransportError:
             self._broken_off = True
             raise
-        self._note(block.space, block.address, block.words)
 
     def write_words(self, core: int, space: Space, address: int, words: Words) -> None:
         """Write (words, chunks) ``uint32`` to a memory of a core."""
@@ -192,11 +199,8 @@ class Driver:
         DeviceError
             If the memory failed, or a word in it had changed.
         """
-        try:
+        with self._transfer():
             words = self._memories.read(core, space, address, count)
-        except TransportError:
-            self._broken_off = True
-            raise
         if not self._memories.checks(core, space) and self._read("error") & Error.MEMORY:
             raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
         return words
@@ -229,8 +233,12 @@ class Driver:
     def load_sample(self, job: Job) -> None:
         """Load what differs in a job with another sample: row counts, edges, features, labels."""
         self.load_counts(job)
-        for block in memory_blocks(job):
-            self._write_block(block)
+        with self._transfer():
+            self._load_memories(job)
+
+    def _load_memories(self, job: Job) -> None:
+        for stripes in memory_stripes(job):
+            self._memories.write_stripes(stripes)
 
     def load_counts(self, job: Job) -> None:
         """Load what differs besides memories: exponents of the sample, and row counts."""
@@ -245,8 +253,7 @@ class Driver:
 
     def load_beside(self, job: Job) -> None:
         """Load what differs in the memories, while a program runs that does not use it."""
-        for block in memory_blocks(job):
-            self._memories.write_beside(block)
+        self._load_memories(job)
 
     def set_step(self, step: int, key: int) -> None:
         """Set the number of training steps done, and the key that dropout gets from it."""
