@@ -14,7 +14,7 @@ from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, En
 __all__ = [
     "ALL_CORES", "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
     "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "bulk_address",
-    "register",
+    "register", "striped_address",
 ]
 
 #: Read from register ``magic``: "HCST".
@@ -267,6 +267,23 @@ def _link(dimension: int) -> Callable[[Config], int]:
 def bulk_address(core: int, space: Space, offset: int) -> int:
     """Where in the bulk port the byte ``offset``, below 2**29, of a core's space is."""
     return core << 32 | space << 29 | offset
+
+
+def striped_address(space: Space, offset: int) -> int:
+    """Where in the bulk port the byte ``offset``, below 2**37, of all cores' channels is.
+
+    Memory words that follow one another lie in core 0, in core 1, and so on to the last core. The
+    next row of all cores follows. So the word at ``row`` of ``core`` is number ``row * cores +
+    core``. Bursts can write there, and cannot read.
+
+    Parameters
+    ----------
+    space : Space
+        FEATURES or GRADIENTS.
+    offset : int
+        Byte, counted from the channel's first word in core 0.
+    """
+    return 1 << 38 | (space == Space.GRADIENTS) << 37 | offset
 
 
 #: What every core counts, by name, in the order in which the host reads it.

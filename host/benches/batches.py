@@ -18,7 +18,7 @@ from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
-from hypercast.host.runtime.image import count_blocks, memory_blocks
+from hypercast.host.runtime.image import count_blocks, memory_stripes
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.initial_model import InitialModel
@@ -148,6 +148,9 @@ def _predicted(model: InitialModel, sample: Sample, following: Sample) -> int:
 
 def _brought(job: Job, samples: Sequence[Sample]) -> float:
     """Values of 32 bits that are written for a batch, in the mean."""
-    return float(np.mean([sum(len(block.words) for blocks in (count_blocks, memory_blocks)
-                              for block in blocks(with_sample(job, sample, following)))
+    def values(coming: Job) -> int:
+        counts = sum(len(block.words) for block in count_blocks(coming))
+        return counts + sum(stripes.rows().size for stripes in memory_stripes(coming))
+
+    return float(np.mean([values(with_sample(job, sample, following))
                           for sample, following in pairwise(samples)]))

@@ -1,6 +1,7 @@
 """Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import chain, starmap
 
 import numpy as np
@@ -19,7 +20,7 @@ from hypercast.host.runtime.image import (
     exponent_blocks,
     instruction_block,
     load_blocks,
-    memory_blocks,
+    memory_stripes,
 )
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.memory_access import MemoryAccess
@@ -184,12 +185,18 @@ class Driver:
             self._write_block(block)
 
     def _write_block(self, block: Block) -> None:
-        try:
+        with self._transfer():
             self._memories.write(block)
+        self._note(block.space, block.address, block.words)
+
+    @contextmanager
+    def _transfer(self) -> Iterator[None]:
+        """Keep in mind if what is done to memories stops half-way."""
+        try:
+            yield
         except TransportError:
             self._broken_off = True
             raise
-        self._note(block.space, block.address, block.words)
 
     def write_words(self, core: int, space: Space, address: int, words: Words) -> None:
         """Write (words, chunks) ``uint32`` to a memory of a core."""
@@ -203,11 +210,8 @@ class Driver:
         DeviceError
             If the memory failed, or a word in it had changed.
         """
-        try:
+        with self._transfer():
             words = self._memories.read(core, space, address, count)
-        except TransportError:
-            self._broken_off = True
-            raise
         if not self._memories.checks(core, space) and self._read("error") & Error.MEMORY:
             raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
         return words
@@ -241,8 +245,13 @@ class Driver:
         """Load what differs in a job with another sample: exponents, row counts, edges, features,
         labels.
         """
-        self._write_all(exponent_blocks(job, brought_exponents(job)), count_blocks(job),
-                        memory_blocks(job))
+        self._write_all(exponent_blocks(job, brought_exponents(job)), count_blocks(job))
+        with self._transfer():
+            self._load_memories(job)
+
+    def _load_memories(self, job: Job) -> None:
+        for stripes in memory_stripes(job):
+            self._memories.write_stripes(stripes)
 
     def load_counts(self, job: Job) -> None:
         """Load the row counts of a job with another sample."""
@@ -258,10 +267,9 @@ class Driver:
 
         So are row counts, if there is room for those of two steps.
         """
-        for block in memory_blocks(job):
-            self._memories.write_beside(block)
         for block in count_blocks(job) if job.counts_early else ():
             self._memories.write(block)
+        self._load_memories(job)
 
     def set_step(self, step: int, key: int) -> None:
         """Set the number of training steps done, and the key that dropout gets from it."""

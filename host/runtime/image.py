@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.assembly import updates_at
+from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import pack_entry
 from hypercast.host.files.durable_file import write_durably
@@ -26,9 +27,9 @@ from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
 from hypercast.rtl.registers import CoreSpace, Space
 
-__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block",
-           "brought_exponents", "count_blocks", "entry_blocks", "exponent_blocks", "instruction_block", "load_blocks", "memory_blocks",
-           "step_blocks", "write_image"]
+__all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "Stripes",
+           "brought_exponents", "count_blocks", "entry_blocks", "exponent_blocks",
+           "instruction_block", "load_blocks", "memory_stripes", "step_blocks", "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -67,6 +68,40 @@ class Block(NamedTuple):
     space: Space
     address: int
     words: npt.NDArray[np.uint32]
+
+
+class Stripes(NamedTuple):
+    """Words for the same addresses of a memory channel in all cores.
+
+    Attributes
+    ----------
+    space : Space
+        FEATURES or GRADIENTS.
+    row : int
+        First memory word in each core.
+    parts : tuple of numpy.ndarray
+        For each core, (n, chunks) ``uint32``; some may be shorter than others.
+    """
+
+    space: Space
+    row: int
+    parts: tuple[Words, ...]
+
+    def blocks(self) -> Iterator[Block]:
+        """The same, core by core."""
+        for core, words in enumerate(self.parts):
+            yield Block(core, self.space, self.row * words.shape[1], words.ravel())
+
+    def rows(self) -> npt.NDArray[np.uint32]:
+        """(rows, cores, chunks) ``uint32``, in the order in which striped bursts write them.
+
+        Behind the end of the shorter ones are zeros.
+        """
+        words = np.zeros((max(map(len, self.parts)), len(self.parts), self.parts[0].shape[1]),
+                         dtype=np.uint32)
+        for core, part in enumerate(self.parts):
+            words[:len(part), core] = part
+        return words
 
 
 def instruction_block(row: int, instruction: int) -> Block:
@@ -121,10 +156,15 @@ def count_blocks(job: Job) -> Iterator[Block]:
         yield _row_counts(job, core)
 
 
-def memory_blocks(job: Job) -> Iterator[Block]:
-    """What goes to the memory channels of such a job."""
-    for core in range(job.config.cores):
-        yield from _images(job, core)
+def memory_stripes(job: Job) -> Iterator[Stripes]:
+    """What goes to the memory channels of such a job, region by region.
+
+    A region is equally large in all cores, so it has room for as many rows as the longest takes.
+    """
+    for images in zip(*job.images, strict=True):
+        [name] = {name for name, _ in images}
+        region = job.regions[name]
+        yield Stripes(region.space, region.address, tuple(words for _, words in images))
 
 
 def _row_counts(job: Job, core: int) -> Block:

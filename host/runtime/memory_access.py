@@ -4,10 +4,10 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.images import Words
-from hypercast.host.runtime.image import Block
+from hypercast.host.runtime.image import Block, Stripes
 from hypercast.host.runtime.transport import Memory, Transport
 from hypercast.rtl.config import Config
-from hypercast.rtl.registers import Space, bulk_address, register
+from hypercast.rtl.registers import Space, bulk_address, register, striped_address
 
 __all__ = ["MemoryAccess"]
 
@@ -66,12 +66,18 @@ class MemoryAccess:
         """Whether memories can be written while a program runs: the window refuses that."""
         return self._transport.bulk or self._back_door(0, Space.GRADIENTS) is not None
 
-    def write_beside(self, block: Block) -> None:
-        """Write a ``Block`` of a memory that may be in use, however short, where it can be done."""
-        if self._back_door(block.core, block.space):
-            self.write(block)
-        elif block.words.size:
-            self._write_bulk(block)
+    def write_stripes(self, stripes: Stripes) -> None:
+        """Write ``Stripes``: through the bulk port at once, however short, else core by core.
+
+        Memories may then be in use, if they are reached ``beside`` a program.
+        """
+        if self._back_door(0, stripes.space) or not self._transport.bulk:
+            for block in stripes.blocks():
+                self.write(block)
+        elif (rows := stripes.rows()).size:
+            first = stripes.row * rows[0].nbytes
+            self._transport.write_bulk(
+                striped_address(stripes.space, first), rows.astype("<u4").tobytes())
 
     def _write_bulk(self, block: Block) -> None:
         self._transport.write_bulk(

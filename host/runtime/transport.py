@@ -103,7 +103,8 @@ class Transport(abc.ABC):
         Parameters
         ----------
         address : int
-            Byte address of the port, as ``registers.bulk_address`` gives it.
+            Byte address of the port, as ``registers.bulk_address`` or
+            ``registers.striped_address`` gives it.
         data : bytes
             What is written, words of 32 bits in little-endian order.
 
@@ -116,7 +117,7 @@ class Transport(abc.ABC):
         raise TransportError("this way to the chip does not reach its bulk port")
 
     def read_bulk(self, address: int, size: int) -> bytes:
-        """Read ``size`` bytes, whole words of 32 bits; else as ``write_bulk``."""
+        """Read ``size`` bytes, whole words of 32 bits, of one core; else as ``write_bulk``."""
         raise TransportError("this way to the chip does not reach its bulk port")
 
     def record(self) -> None:

@@ -35,8 +35,11 @@ class BulkHost(wiring.Component):
     A write of the bulk port takes a cycle, a word of a memory channel as many as it has parts of
     ``bulk_width`` bits, in both directions. A read begins when all writes before it are visible.
 
-    Bursts may write to memory channels while a program runs, but come after engines: what an engine
-    waits for must become visible, and moves first. So a channel is given no word while it is held.
+    Bursts may write to memory channels while a program runs, but come after what engines write:
+    what an engine waits for must become visible, and moves first. So a channel is given no word
+    while it is held. Words that engines read do not hold it. A word written may take a cycle from
+    them. Bursts that go on in one core take many of its cycles, and all others wait for it; striped
+    bursts take one of each core in turn.
 
     Parameters
     ----------
@@ -61,7 +64,7 @@ class BulkHost(wiring.Component):
         High for one cycle when an access of the window is complete, and for each part read by the
         bulk port. Writes of the bulk port get no response.
     hold : In(2)
-        Bit ``c``: channel ``c`` is wanted otherwise.
+        Bit ``c``: channel ``c`` is to be given no word.
     read, write : Out(ReadPort(config)), Out(WritePort(config))
         Memory channels, for the spaces FEATURES and GRADIENTS.
     weights : Out(WeightPort(config))

@@ -21,7 +21,8 @@ class BulkPort(wiring.Component):
     """Sends the cores requests of bursts and of the window, never more than they have room for.
 
     While a program runs, bursts are refused but those that write to memory channels. These come
-    after engines, and it is for the host to write only what the program does not use. While the
+    after what engines write, and it is for the host to write only what the program does not use.
+    Striped bursts disturb engines least, since they take a cycle of each core in turn. While the
     cores are reset, all are refused. A reset ends bursts that have begun with SLVERR. So does a
     standstill of ``window.TIMEOUT`` cycles without a program; bursts are then refused until the
     next reset. The window's accesses to a core wait for the bursts' before them.

@@ -6,7 +6,7 @@ from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.control.bulk_burst import BEAT_PLACE, BulkAxi, BulkBurst
+from hypercast.rtl.control.bulk_burst import BEAT_PLACE, BEATS_WIDTH, BulkAxi, BulkBurst
 from hypercast.rtl.layouts import BEAT_WIDTH, bulk_request, bulk_width
 from hypercast.rtl.lib.unpacker import Unpacker
 from hypercast.rtl.limits import BURST
@@ -22,8 +22,8 @@ _BURSTS, _BEATS = 8, 256
 class BulkReader(wiring.Component):
     """Asks for words in runs of up to ``BURST``, or for parts of words, and gives beats in order.
 
-    It asks for no more than it has room for. A burst that ``BulkBurst`` does not allow, or that
-    begins with ``refuse``, gets SLVERR with every beat.
+    It asks for no more than it has room for. A burst that ``BulkBurst`` does not allow, that is
+    striped, or that begins with ``refuse``, gets SLVERR with every beat.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class BulkReader(wiring.Component):
 
         # Requests. A word of a beat is what one answer brings.
         place = Signal(BEAT_PLACE)
-        address = Signal(len(place.beat) + beat_words.bit_length() - 1)  # of the next
+        address = Signal(BEATS_WIDTH + beat_words.bit_length() - 1)  # of the next
         left = Signal(range(256 * beat_words + 1))
         count = self._ask(m, place, address, left, asking, taken * beat_words)
         entry = data.View(begun, bursts.w_data)
@@ -85,7 +85,7 @@ class BulkReader(wiring.Component):
             bursts.w_en.eq(axi.arvalid & axi.arready),
             entry.id.eq(axi.arid),
             entry.length.eq(axi.arlen),
-            entry.error.eq(~burst.allowed | self.refuse | self.abort),
+            entry.error.eq(~burst.allowed | burst.place.striped | self.refuse | self.abort),
         ]
         with m.If(bursts.w_en):
             m.d.sync += [asking.eq(~entry.error), place.eq(burst.place),

@@ -1,6 +1,6 @@
 """Turns the write bursts of the bulk port into requests to cores."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -31,6 +31,8 @@ class BulkWriter(wiring.Component):
       in this burst or the last.
 
     A word with all strobes low, narrower than a beat, is left as it is.
+
+    Words of a striped burst go to the cores in turn (``registers.striped_address``).
 
     Parameters
     ----------
@@ -66,6 +68,7 @@ class BulkWriter(wiring.Component):
         config, axi, request = self._config, self.axi, self.request
         width = bulk_width(config)
         beat_words, parts = BEAT_WIDTH // width, config.word_width // width
+        part_bits, piece_bits = (parts - 1).bit_length(), (width // 32 - 1).bit_length()
         ended = data.StructLayout({"id": len(axi.awid), "error": 1})
         m.submodules.burst = burst = BulkBurst(config)
         m.submodules.beats = beats = SkidBuffer(data.StructLayout({
@@ -75,22 +78,24 @@ class BulkWriter(wiring.Component):
         spoiled = Signal()  # bursts that have not ended get SLVERR
         receiving, identity = Signal(), Signal.like(axi.awid)  # a burst, and its ID
         beat = beats.o.p
-        word, word_bits = Signal(range(beat_words)), (beat_words - 1).bit_length()
-        piece_bits = (width // 32 - 1).bit_length()
+        word = Signal(range(beat_words))
 
         # A word, or a part of one, at a time.
         strobes = beat.strobes.word_select(word, width // 8)
         follows, following = Signal(), Signal(BEAT_PLACE)
-        part = place.beat[:(parts - 1).bit_length()]
+        # Its number, a word's parts counted, in what the burst goes to: all cores, or one.
+        number = Cat(word, place.beat)
+        part, core, row = (number[:part_bits], number[part_bits:][:config.dimensions],
+                           number[part_bits + config.dimensions:])
         in_order = (part == 0) | (follows & (place == following))
         bad, skipped, step = Signal(), Signal(), Signal()
         m.d.comb += [
             skipped.eq(~strobes.any() if beat_words > 1 else 0),
             bad.eq(wrong | self.abort | ~((strobes.all() | skipped) & in_order)),
             request.valid.eq(receiving & beats.o.valid & ~bad & ~skipped),
-            request.p.core.eq(place.core),
+            request.p.core.eq(Mux(place.striped, core, place.core)),
             request.p.space.eq(place.space),
-            request.p.address.eq((place.beat << word_bits | word) << piece_bits),
+            request.p.address.eq(Mux(place.striped, Cat(part, row), number) << piece_bits),
             request.p.write.eq(1),
             request.p.bulk.eq(1),
             request.p.data.eq(beat.data.word_select(word, width)),

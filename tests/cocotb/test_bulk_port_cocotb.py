@@ -17,7 +17,14 @@ from cocotbext.axi import (
 
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.config import PRESETS
-from hypercast.rtl.registers import Control, Space, Status, bulk_address, register
+from hypercast.rtl.registers import (
+    Control,
+    Space,
+    Status,
+    bulk_address,
+    register,
+    striped_address,
+)
 from hypercast.sim.cocotb_transport import quiet
 from tests.cocotb.benches import PAUSES, simulate, start
 
@@ -100,6 +107,31 @@ async def memories(dut, pause):
             assert int.from_bytes(found, "little") == index
 
 
+@cocotb.test(timeout_time=2, timeout_unit="ms")
+@cocotb.parametrize(pause=list(PAUSES))
+async def words_of_all_cores(dut, pause):
+    """Transfers of any length, several at a time; each core has the words that are its own."""
+    host = await host_of(dut, pause)
+    for space in (Space.FEATURES, Space.GRADIENTS):
+        size = CONFIG.cores * 512 * BYTES
+        held = bytearray(random.randbytes(size))
+        await host.write(striped_address(space, 0), held)
+        for _ in range(3):
+            count = random.randrange(1, 200)
+            first = random.randrange(size // BYTES - count) * BYTES
+            part = random.randbytes(count * BYTES)
+            held[first:first + len(part)] = part
+            writes = [cocotb.start_soon(host.write(
+                striped_address(space, first + offset), part[offset:offset + 64]))
+                for offset in range(0, len(part), 64)]
+            for write in writes:
+                await write
+        for core in range(CONFIG.cores):
+            expected = b"".join(held[place:place + BYTES] for place in range(
+                core * BYTES, size, CONFIG.cores * BYTES))
+            assert await host.read(bulk_address(core, space, 0), len(expected)) == expected
+
+
 @cocotb.test(timeout_time=1, timeout_unit="ms")
 async def refusals(dut):
     """Places that are not there, parts of words, other bursts; and both ports go on after it."""
@@ -112,6 +144,11 @@ async def refusals(dut):
         place = bulk_address(core, space, offset)
         await host.write(place, bytes(16), AxiResp.SLVERR)
         await host.read(place, 16, AxiResp.SLVERR)
+    await host.read(striped_address(Space.FEATURES, 0), 16, AxiResp.SLVERR)
+    behind = CONFIG.cores * CONFIG.channel_words * BYTES
+    for place in (striped_address(Space.FEATURES, behind), striped_address(Space.FEATURES, 1) << 1):
+        await host.write(place, bytes(16), AxiResp.SLVERR)
+    await host.write(striped_address(Space.FEATURES, 2), bytes(4), AxiResp.SLVERR)
     await host.write(good + 1, bytes(2), AxiResp.SLVERR)
     await host.write(good, bytes(16), AxiResp.SLVERR, burst=AxiBurstType.FIXED)
     await host.read(good, 16, AxiResp.SLVERR, size=2)

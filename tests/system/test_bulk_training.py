@@ -13,10 +13,19 @@ from hypercast.host.runtime import xdma_channels, xdma_transport
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.image import Stripes
+from hypercast.host.runtime.memory_access import MemoryAccess
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import open_xdma
 from hypercast.rtl.config import Config
-from hypercast.rtl.registers import Control, Space, Status, bulk_address, register
+from hypercast.rtl.registers import (
+    Control,
+    Space,
+    Status,
+    bulk_address,
+    register,
+    striped_address,
+)
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import SLOW_MEMORY, WIDE, GraphTraining, random_graph
 
@@ -101,35 +110,46 @@ def test_memories_take_fewer_cycles(config):
 
 
 class Streaming(CxxrtlTransport):
-    """A chip whose host writes to the ends of all channels whenever it would wait for a program."""
+    """A chip whose host writes to the ends of all channels whenever it would wait for a program.
 
-    def __init__(self, config, free):
+    Its bursts go to all cores in turn, or to one.
+    """
+
+    def __init__(self, config, free, *, striped):
         super().__init__(config, bulk=True)
         self._config, self._rng = config, np.random.default_rng(0)
-        self.written, self._free = {}, free
+        self.written, self._free, self._striped = {}, free, striped
         self.cycles = self.beats = 0
 
     def wait(self, cycles):
-        begun, size = self.cycle, self._free * self._config.word_width // 8
+        config, begun = self._config, self.cycle
+        word = config.word_width // 8
+        end, size = config.channel_words * word, self._free * word
         while self.cycle - begun < cycles and \
                 Status(self.read(register("status"))) & Status.RUNNING:
-            core = int(self._rng.integers(self._config.cores))
+            core = int(self._rng.integers(config.cores))
             space = Space(int(self._rng.choice([Space.FEATURES, Space.GRADIENTS])))
-            data = self._rng.bytes(size)
+            cores = range(config.cores) if self._striped else [core]
+            data = self._rng.bytes(size * len(cores))
             before = self.cycle
-            place = self._config.channel_words * self._config.word_width // 8 - size
-            self.write_bulk(bulk_address(core, space, place), data)
+            if self._striped:
+                self.write_bulk(striped_address(space, (end - size) * config.cores), data)
+            else:
+                self.write_bulk(bulk_address(core, space, end - size), data)
             if Status(self.read(register("status"))) & Status.RUNNING:
                 self.cycles += self.cycle - before
-                self.beats += size // 16
-            self.written[core, space] = data
+                self.beats += len(data) // 16
+            for place, one in enumerate(cores):
+                self.written[one, space] = np.frombuffer(data, np.uint8).reshape(
+                    self._free, len(cores), word)[:, place].tobytes()
 
 
 @pytest.mark.parametrize("config", [
     pytest.param(WIDE, id="two words a beat"),
     pytest.param(TWO_BEATS, id="two beats a word", marks=pytest.mark.slow),
     pytest.param(SLOW_MEMORY, id="slow memory", marks=pytest.mark.slow)])
-def test_memory_that_a_program_does_not_use_is_written_meanwhile(config):
+@pytest.mark.parametrize("striped", [True, False], ids=["striped", "core by core"])
+def test_memory_that_a_program_does_not_use_is_written_meanwhile(config, striped):
     """Results are the reference's, and what was written is there; what it took is printed."""
     free, cycles, chips = 256, {}, []
     for streams in (False, True):
@@ -137,7 +157,8 @@ def test_memory_that_a_program_does_not_use_is_written_meanwhile(config):
             job = compile_job(model, config)
             assert all(region.address + region.words <= config.channel_words - free
                        for region in job.regions.values())
-            chip = Streaming(config, free) if streams else CxxrtlTransport(config, bulk=True)
+            chip = Streaming(config, free, striped=striped) if streams \
+                else CxxrtlTransport(config, bulk=True)
             chips.append(chip)
             chip.close, close = (lambda: None), chip.close
             chip.end = close
@@ -182,6 +203,25 @@ def test_any_words_are_read_as_they_were_written(chip):
             assert np.array_equal(driver.read_words(core, space, 0, depth), whole)
 
 
+def test_any_words_of_all_cores_are_read_as_they_were_written(chip):
+    """Wherever they begin and end in beats, and in the bursts that 4 KiB end."""
+    driver, access, rng = Driver(chip, WIDE), MemoryAccess(chip, WIDE), np.random.default_rng(0)
+    for space in (Space.FEATURES, Space.GRADIENTS):
+        whole = rng.integers(1 << 32, size=(WIDE.cores, WIDE.channel_words, WIDE.chunks),
+                             dtype=np.uint32)
+        access.write_stripes(Stripes(space, 0, tuple(whole)))
+        for first, most in ((1, 5), (2, 1), (0, 9), (WIDE.channel_words - 11, 11), (130, 300)):
+            parts = tuple(rng.permutation(whole[core])[:max(0, most - core)]
+                          for core in range(WIDE.cores))
+            access.write_stripes(Stripes(space, first, parts))
+            whole[:, first:first + most] = 0
+            for core, part in enumerate(parts):
+                whole[core, first:first + len(part)] = part
+        for core in range(WIDE.cores):
+            assert np.array_equal(
+                driver.read_words(core, space, 0, WIDE.channel_words), whole[core])
+
+
 def driver_mask(driver, core, space):
     """What a memory keeps of ones."""
     ones = np.full((8, WIDE.chunks), 0xFFFFFFFF, dtype=np.uint32)
@@ -205,6 +245,11 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
         device.driver.write_words(1, Space.GRADIENTS, 0, np.zeros((99, 2), dtype=np.uint32))
     with pytest.raises(TransportError, match=r"bulk read at 0x3e0000000 was refused"):
         chip.read_bulk(bulk_address(3, 7, 0), 16)
+    with pytest.raises(TransportError, match=r"bulk read at 0x6000000040 was refused"):
+        chip.read_bulk(striped_address(Space.GRADIENTS, 64), 16)
+    all_cores = WIDE.cores * WIDE.channel_words * WIDE.word_width // 8
+    with pytest.raises(TransportError, match=r"bulk write at 0x40000\w+ was refused"):
+        chip.write_bulk(striped_address(Space.FEATURES, all_cores), bytes(16))
     reset_chip(chip)
     words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(
         chip, compile_job(model, WIDE), model))

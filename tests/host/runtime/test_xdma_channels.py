@@ -7,7 +7,7 @@ import pytest
 from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_channels import XdmaChannels
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma
-from hypercast.rtl.registers import Space, Status, bulk_address
+from hypercast.rtl.registers import Space, Status, bulk_address, striped_address
 from tests.host.runtime.register_file import register_file
 
 PLACE = bulk_address(2, Space.GRADIENTS, 0x120)
@@ -33,6 +33,15 @@ def test_transfers_are_at_their_addresses(board, tmp_path):
     with (tmp_path / "memory").open("rb") as file:
         file.seek(2 << 32 | 3 << 29 | 0x120)
         assert file.read() == b"sixteen bytes ofdata"
+
+
+def test_transfers_of_all_cores_are_at_their_addresses(board, tmp_path):
+    transport = open_xdma(f"xdma:{board}")
+    transport.write_bulk(striped_address(Space.GRADIENTS, 0x340), b"of all cores")
+    transport.close()
+    with (tmp_path / "memory").open("rb") as file:
+        file.seek(1 << 38 | 1 << 37 | 0x340)
+        assert file.read() == b"of all cores"
 
 
 def test_a_chip_without_the_port(tmp_path):

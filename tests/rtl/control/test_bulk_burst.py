@@ -4,7 +4,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_burst import BulkBurst
-from hypercast.rtl.registers import Space, bulk_address
+from hypercast.rtl.registers import Space, bulk_address, striped_address
 from tests.bench import run, shared
 
 
@@ -29,7 +29,8 @@ def test_what_there_is(preset):
                 address = bulk_address(core, space, 0)
                 there = bool(beats) and core < config.cores
                 assert await allowed(address) == there
-                assert ctx.get(dut.place) == {"core": core, "space": space, "beat": 0}
+                assert ctx.get(dut.place) == {
+                    "core": core, "space": space, "beat": 0, "striped": 0}
                 if there:
                     end = address + 16 * beats
                     assert await allowed(end - 16) and await allowed(end - 1)
@@ -40,7 +41,38 @@ def test_what_there_is(preset):
         for size in range(8):
             for burst in range(4):
                 assert await allowed(0x4000_0000, 1, size, burst) == (size == 4 and burst == 1)
-        for bit in range(38, 64):
+        for bit in range(39, 64):
             assert not await allowed(0x4000_0000 | 1 << bit)
+
+    run(dut, bench)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "cora", "one core"])
+def test_what_there_is_of_all_cores(preset):
+    config = PRESETS["kv260"].replace(dimensions=0) if preset == "one core" else PRESETS[preset]
+    dut = shared(BulkBurst, config)
+    end = config.cores * config.channel_words * config.word_width // 8
+
+    async def bench(ctx):
+        async def allowed(address, length=0, size=4):
+            for name, value in {"address": address, "length": length, "size": size,
+                                "burst": 1}.items():
+                ctx.set(getattr(dut, name), value)
+            await ctx.delay(1e-9)
+            return ctx.get(dut.allowed)
+
+        for space in (Space.FEATURES, Space.GRADIENTS):
+            for offset in (0, 16, 16 * 77, end - 16, end - 1):
+                assert await allowed(striped_address(space, offset))
+                assert ctx.get(dut.place) == {
+                    "core": 0, "space": space, "beat": offset // 16, "striped": 1}
+            assert await allowed(striped_address(space, end - 16 * 8), 7)
+            assert not await allowed(striped_address(space, end - 16 * 8), 8)
+            assert not await allowed(striped_address(space, 0), 0, 3)
+            for offset in (end, 2 * end, (1 << 37) - 16):
+                assert not await allowed(striped_address(space, offset))
+            assert not await allowed(striped_address(space, (1 << 37) - 16), 255)
+            for bit in range(39, 64):
+                assert not await allowed(striped_address(space, 0) | 1 << bit)
 
     run(dut, bench)

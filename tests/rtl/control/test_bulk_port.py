@@ -9,7 +9,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_host import BulkHost
 from hypercast.rtl.control.bulk_port import BulkPort
 from hypercast.rtl.control.window import TIMEOUT
-from hypercast.rtl.registers import Space, bulk_address
+from hypercast.rtl.registers import Space, bulk_address, striped_address
 from tests.bench import MemoryModel, run
 from tests.rtl.control.bulk_manager import BulkManager
 
@@ -72,6 +72,11 @@ class Bench:
             ctx.set(host.weights.data, weights[row] if reading else 0)
             if writing:
                 weights[new.index] = new.payload
+
+    def rows(self, space):
+        """Bytes of a memory channel of all cores, as striped bursts name them."""
+        return bytearray(np.stack([np.frombuffer(self.contents(core, space), np.uint8).reshape(
+            self.config.channel_words, -1) for core in range(self.config.cores)], 1).tobytes())
 
     def contents(self, core, space):
         """Bytes of a memory."""
@@ -174,6 +179,52 @@ def test_bursts_and_window_together(preset, delay, latency, stall):
     bench.run(write, look, use_window)
 
 
+@pytest.mark.parametrize(("preset", "dimensions", "delay", "stall"), [
+    ("tiny", 2, 0.0, 0.0), ("test", 1, 0.3, 0.3), ("kv260", 0, 0.2, 0.1), ("cora", 2, 0.4, 0.4)])
+def test_striped_bursts_among_others(preset, dimensions, delay, stall):
+    """They write to all cores, with bursts to one core and the window between them."""
+    config = _config(preset, dimensions=dimensions)
+    bench = Bench(config, 3, delay, 5, stall)
+    rng, word = bench.rng, config.word_width // 8
+    step, channels = max(16, word), (Space.FEATURES, Space.GRADIENTS)
+    expected = {space: bench.rows(space) for space in channels}
+
+    def plain(core, space, first, values):
+        """Write words of one core, and note that."""
+        bench.manager.start_write(bulk_address(core, space, first * word), values)
+        for number in range(len(values) // word):
+            place = ((first + number) * config.cores + core) * word
+            expected[space][place:place + word] = values[number * word:][:word]
+
+    async def write(ctx):
+        for _ in range(8):
+            space = channels[rng.integers(2)]
+            first = int(rng.integers(len(expected[space]) // step)) * step
+            values = rng.bytes(min(int(rng.integers(1, 40)) * step, len(expected[space]) - first))
+            expected[space][first:first + len(values)] = values
+            cut = 16 * int(rng.integers(len(values) // 16))
+            for begin, end in ((0, cut), (cut, len(values))):
+                if begin < end:
+                    bench.manager.start_write(
+                        striped_address(space, first + begin), values[begin:end])
+            plain(int(rng.integers(config.cores)), channels[rng.integers(2)],
+                  8 * int(rng.integers(24)), rng.bytes(8 * word))
+        while bench.manager._ids["b"]:
+            await ctx.tick()
+        assert set(bench.manager.written) == {_OKAY}
+        for space in channels:
+            assert bench.rows(space) == expected[space]
+            bench.manager.start_read(striped_address(space, 0), 4)
+            assert (await bench.manager.finish_read(ctx))[0] == [_SLVERR] * 4
+
+    async def use_window(ctx):
+        for _ in range(20):
+            core = int(rng.integers(config.cores))
+            assert await bench.window(ctx, core, channels[rng.integers(2)], 0) is not None
+
+    bench.run(write, use_window)
+
+
 @pytest.mark.parametrize("preset", ["tiny", "cora"])
 def test_window_writes_and_reads_words(preset):
     config = _config(preset)
@@ -197,7 +248,7 @@ def test_window_writes_and_reads_words(preset):
 
 @pytest.mark.parametrize("preset", ["tiny", "kv260", "cora"])
 def test_pace(preset):
-    """A beat per cycle, or a word per cycle if it is narrower; both ways."""
+    """A beat per cycle, or a word per cycle if it is narrower; both ways, and to all cores."""
     config = _config(preset, channel_words=1024)
     bench = Bench(config, latency=8)
     beats = 512 if config.word_width >= 128 else 128
@@ -221,6 +272,15 @@ def test_pace(preset):
             took += 1
         assert took < 1.05 * cycles + 60, (took, cycles)
         assert b"".join(data for _, data in bench.manager.read) == values
+        for begin in range(0, beats, 128):
+            bench.manager.start_write(striped_address(Space.GRADIENTS, 16 * begin),
+                                      values[16 * begin:16 * (begin + 128)])
+        took = 0
+        while bench.manager._ids["b"]:
+            await ctx.tick()
+            took += 1
+        assert took < 1.05 * cycles + 60, (took, cycles)
+        assert bench.rows(Space.GRADIENTS)[:len(values)] == values
 
     bench.run(program)
 
@@ -276,6 +336,10 @@ def test_while_a_program_runs_channels_are_written_only():
             bench.manager.start_write(bulk_address(0, space, 0), bytes([1] * 64))
             assert await bench.manager.finish_write(ctx) == _OKAY
             assert bench.contents(0, space)[:64] == bytes([1] * 64)
+            bench.manager.start_write(striped_address(space, 0), bytes([2] * 128))
+            assert await bench.manager.finish_write(ctx) == _OKAY
+            for core in range(config.cores):
+                assert bench.contents(core, space)[:64] == bytes([2] * 64)
         ctx.set(bench.dut.port.running, 0)
         bench.manager.start_write(bulk_address(0, Space.WEIGHTS, 0), bytes([1] * 64))
         assert await bench.manager.finish_write(ctx) == _OKAY

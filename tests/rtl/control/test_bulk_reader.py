@@ -7,7 +7,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_reader import BulkReader
 from hypercast.rtl.layouts import bulk_width
 from hypercast.rtl.limits import BURST
-from hypercast.rtl.registers import Space, bulk_address
+from hypercast.rtl.registers import Space, bulk_address, striped_address
 from tests.bench import run, shared
 from tests.rtl.control.bulk_manager import BulkManager
 
@@ -68,6 +68,14 @@ def test_beats_in_order(preset):
             assert np.frombuffer(values, "<u4").tolist() == list(
                 range(4 * first, 4 * (first + beats)))
     assert max(asked) == BURST
+
+
+def test_striped_bursts_are_refused():
+    asked, found = _run("kv260", [
+        (striped_address(Space.FEATURES, 64), 3), (bulk_address(1, Space.GRADIENTS, 64), 2),
+        (striped_address(Space.GRADIENTS, 0), 1)])
+    assert [responses for responses, _ in found] == [[_SLVERR] * 3, [_OKAY] * 2, [_SLVERR]]
+    assert sum(asked) == 2
 
 
 def test_holds():
