@@ -12,9 +12,9 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, Engine
 
 __all__ = [
-    "ALL_CORES", "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE", "Control",
-    "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status", "bulk_address",
-    "register", "striped_address",
+    "ALL_CORES", "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE",
+    "Control", "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status",
+    "bulk_address", "register", "striped_address",
 ]
 
 #: Read from register ``magic``: "HCST".

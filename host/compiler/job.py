@@ -46,9 +46,10 @@ class Job:
         Names of regions that steps in turn use the other way round: sums of the input features, of
         this batch and of the next; and the two places of what a batch brings, if there are two.
     entries : dict
-        Rows of ``program`` at which ``load`` (if there is one, it has to run first), ``aggregate_ahead``
-        (before a ``train`` that none has worked ahead for), ``train`` and ``evaluate`` start. If a
-        step is in pieces, ``step_sums`` and ``update`` instead of ``train``.
+        Rows of ``program`` at which ``load`` (if there is one, it has to run first),
+        ``aggregate_ahead`` (before a ``train`` that none has worked ahead for), ``train`` and
+        ``evaluate`` start. If a step is in pieces, ``step_sums`` and ``update`` instead of
+        ``train``.
     phases : list of PhaseName
         Names of the phase counters.
     updates : tuple of (int, Tensor)

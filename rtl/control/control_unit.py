@@ -109,8 +109,10 @@ class ControlUnit(wiring.Component):
         m.submodules.answers = answers = CoreAnswers(self._config, bulk=self._bulk)
         m.d.comb += [
             self.request.eq(requests.request), self.request_valid.eq(requests.request_valid),
-            *(to.eq(response) for to, response in zip(answers.responses, self.response)),
-            *(to.eq(valid) for to, valid in zip(answers.responses_valid, self.response_valid)),
+            *(to.eq(response) for to, response in zip(
+                answers.responses, self.response, strict=True)),
+            *(to.eq(valid) for to, valid in zip(
+                answers.responses_valid, self.response_valid, strict=True)),
             answers.gather.eq(requests.request_valid & requests.request.all_cores),
             answers.upper.eq(host.request_upper),
             answers.end.eq(host.request_done),

@@ -61,7 +61,8 @@ class Window(wiring.Component):
             "access": In(1), "core": In(32), "space": In(32), "address": In(32),
             "write": In(1), "data": In(32), "running": In(1), "resetting": In(1),
             "done": Out(1), "error": Out(1), "result": Out(32),
-            "request": Out(HostRequest), "upper": Out(1), "chip_valid": Out(1), "core_valid": Out(1),
+            "request": Out(HostRequest), "upper": Out(1),
+            "chip_valid": Out(1), "core_valid": Out(1),
             "response": In(32), "response_valid": In(1),
         })
 

@@ -22,7 +22,9 @@ _WINDOW = """\
 Registers `core`, `space` and `address` choose a place, and `data` reads or writes it; `address`
 then moves on by one, so a block is written by writing `data` again and again. A memory word, or a
 row of the weight bank, takes as many addresses as it has 32-bit pieces: write all of them in order.
-While a program runs, only performance counters can be read.
+While a program runs, only the space CORE is open: counters can be read, and row counts written that
+the program does not name. With `core` at 0xFFFFFFFF, a read gives the sum over all cores and a
+write goes to all of them, in the space CORE only.
 """
 
 
@@ -42,7 +44,8 @@ def register_page() -> str:
         (f"{int(CoreSpace.ROWS)} to {CoreSpace.ROWS + ROW_TABLE - 1}", "row counts",
          CoreSpace.ROWS.description),
         *((CoreSpace.COUNTERS + index, f"`{name}`", counter.description)
-          for index, (name, counter) in enumerate(COUNTERS.items()))])]
+          for index, (name, counter) in enumerate(COUNTERS.items())),
+        (f"from {int(CoreSpace.CARRIES)}", "carries", CoreSpace.CARRIES.description)])]
     return "\n".join(parts)
 
 

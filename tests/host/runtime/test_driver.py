@@ -132,8 +132,8 @@ def test_totals():
     counts = {0: [0xFFFFFFFF, 0, 3], 1: [0xFFFFFFF0, 7, 4]}
     for core, values in counts.items():
         chip.window[core, Space.CORE] = {
-            CoreSpace.COUNTERS + number: value for number, value in zip(numbers, values)}
-    found = {name: sum(pair) for name, *pair in zip(names, *counts.values())}
+            CoreSpace.COUNTERS + number: value for number, value in zip(numbers, values, strict=True)}
+    found = {name: sum(pair) for name, *pair in zip(names, *counts.values(), strict=True)}
     assert driver.totals(names) == found and found["loss_train"] > 1 << 32
 
 
@@ -258,7 +258,7 @@ def test_timeout_is_reported_with_state():
     chip.wait = work
     with pytest.raises(DeviceTimeoutError, match=(
             "did not finish within 5000 cycles; program row 12, waiting for reduction, busy: "
-            "array, reduction, step 4, 50[0-9]+ cycles")):
+            "array, reduction, step 4, 50.. cycles")):
         driver.run(17, limit=LIMIT)
     assert chip.writes[-1] == (register("control"), Control.STOP)
 
