@@ -216,14 +216,15 @@ class Core(wiring.Component):
         ]
         if self._bulk:
             m.d.comb += [self.taken.eq(host.taken), self.settled.eq(host.settled)]
-            # Engines that write go first: a channel that they wanted a cycle ago is theirs. Those
-            # that read are not waited for: they would leave little time. A word that is written
-            # may cost them a cycle, and bursts that are striped spread these over the cores.
+            # Engines that write go first: a channel that they wanted a cycle ago is theirs.
             wanted = vector.write.request
-            m.d.sync += [
-                host.hold[number].eq(
-                    vector.finishing | (wanted.valid & (wanted.p.channel == number)))
-                for number in both]
+            for number in both:
+                m.d.sync += [
+                    host.hold[number].eq(
+                        vector.finishing | (wanted.valid & (wanted.p.channel == number))),
+                    host.shared[number].eq(
+                        reads.read_request[number].valid | reads.read_words[number]),
+                ]
 
         # Instructions: registered once, then each engine sees its own.
         issue = Signal(Issue)

@@ -21,6 +21,8 @@ __all__ = ["ROOM", "BulkHost"]
 
 #: Requests that a core has room for.
 ROOM = 16
+#: Cycles from one word to the next in a channel that is being read.
+_DISTANCE = 4
 #: No space.
 _NOWHERE = 7
 
@@ -37,9 +39,9 @@ class BulkHost(wiring.Component):
 
     Bursts may write to memory channels while a program runs, but come after what engines write:
     what an engine waits for must become visible, and moves first. So a channel is given no word
-    while it is held. Words that engines read do not hold it. A word written may take a cycle from
-    them. Bursts that go on in one core take many of its cycles, and all others wait for it; striped
-    bursts take one of each core in turn.
+    while it is held. Words that engines read do not hold it, as they would leave little time. A
+    word written may take a cycle from them, so it is given one in ``_DISTANCE`` cycles at most
+    while they read. Striped bursts take a cycle of each core in turn.
 
     Parameters
     ----------
@@ -65,6 +67,8 @@ class BulkHost(wiring.Component):
         bulk port. Writes of the bulk port get no response.
     hold : In(2)
         Bit ``c``: channel ``c`` is to be given no word.
+    shared : In(2)
+        Bit ``c``: channel ``c`` is being read by others.
     read, write : Out(ReadPort(config)), Out(WritePort(config))
         Memory channels, for the spaces FEATURES and GRADIENTS.
     weights : Out(WeightPort(config))
@@ -92,6 +96,7 @@ class BulkHost(wiring.Component):
             "response": Out(bulk_width(config)),
             "response_valid": Out(1),
             "hold": In(2),
+            "shared": In(2),
             "read": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
             "weights": Out(WeightPort(config)),
@@ -181,6 +186,11 @@ class BulkHost(wiring.Component):
             self.rows_write_data.eq(request.data),
             self.counter_address.eq(request.address - CoreSpace.COUNTERS),
         ]
+        held, pause = Signal(), Signal(range(_DISTANCE))
+        with m.If(pause != 0):
+            m.d.sync += pause.eq(pause - 1)
+        m.d.comb += held.eq(self.hold.bit_select(channel, 1)
+                            | (self.shared.bit_select(channel, 1) & (pause != 0)))
         taken, idle, single = Signal(), Signal(), Signal()
         m.d.sync += [self.response.eq(0), self.response_valid.eq(0)]
         m.d.comb += queue.r_en.eq(taken)
@@ -212,10 +222,11 @@ class BulkHost(wiring.Component):
                     with m.Switch(request.space):
                         with m.Case(Space.FEATURES, Space.GRADIENTS, Space.WEIGHTS):
                             with m.If(request.write & free
-                                      & (bank | ~self.hold.bit_select(channel, 1))):
+                                      & (bank | ~held)):
                                 gather()
                                 m.d.sync += [place.eq(row), write.payload.channel.eq(channel)]
                                 with m.If(last):
+                                    m.d.sync += pause.eq(_DISTANCE - 1)
                                     m.d.sync += Cat(write.valid, weights_write.valid).eq(1 << bank)
                                 with m.If(last & ~request.bulk):
                                     m.next = "VISIBLE"
