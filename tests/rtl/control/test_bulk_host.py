@@ -1,5 +1,7 @@
 """BulkHost: the space of row counts and counters, and requests that are not for it."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -38,8 +40,9 @@ class Core:
             _, _, taken = await ctx.tick().sample(self.dut.taken)
             self.taken += taken
 
-    async def send(self, ctx, core, space, address, write=None, bulk=0):
-        ctx.set(self.dut.request, {"core": core, "space": space, "address": address,
+    async def send(self, ctx, core, space, address, write=None, bulk=0, all_cores=0):
+        ctx.set(self.dut.request, {"core": core, "all_cores": all_cores, "space": space,
+                                   "address": address,
                                    "write": write is not None, "bulk": bulk, "data": write or 0})
         ctx.set(self.dut.request_valid, 1)
         await ctx.tick()
@@ -170,6 +173,53 @@ def test_a_channel_that_is_held_gets_no_word():
         ctx.set(core.dut.hold, 0b01)
         await ctx.tick().repeat(50)
         assert core.memory.channels[1][0] == 7 and ctx.get(core.dut.settled)
+
+    run(core.dut, bench, background=core.background)
+
+
+@pytest.mark.parametrize("preset", ["tiny", "kv260", "cora"])
+def test_a_channel_that_is_read_gets_a_word_now_and_then(preset):
+    """After one, there are three cycles in which none begins; without readers there are not."""
+    core = Core(preset, dimensions=1, channel_words=64)
+    parts = core.config.word_width // bulk_width(core.config)
+    words = ROOM // parts
+    moments = []
+
+    async def watch(ctx):
+        ctx.set(core.dut.write.idle, 1)
+        ctx.set(core.dut.write.request.ready, 1)
+        cycle = 0
+        while True:
+            _, _, valid = await ctx.tick().sample(core.dut.write.request.valid)
+            cycle += 1
+            if valid:
+                moments.append(cycle)
+
+    async def bench(ctx):
+        for shared, distance in ((0b00, parts), (0b01, parts), (0b10, parts + 3)):
+            ctx.set(core.dut.shared, shared)
+            moments.clear()
+            for index in range(words * parts):
+                await core.send(ctx, 0, Space.GRADIENTS, index * core.config.chunks // parts,
+                                index + 1, bulk=1)
+            await ctx.tick().repeat(8 * ROOM)
+            assert len(moments) == words
+            assert {after - one for one, after in pairwise(moments)} == {distance}
+
+    run(core.dut, bench, background=[watch])
+
+
+def test_requests_to_all_cores():
+    """They are for this one, too, and take no room that is counted."""
+    core = Core("tiny")
+
+    async def bench(ctx):
+        for other in (0, 1, 63):
+            assert await core.access(ctx, other, Space.CORE, 5, 100 + other,
+                                     all_cores=1) is not None
+            assert await core.access(ctx, other, Space.CORE, 5, all_cores=1) == 100 + other
+            assert core.rows[5] == 100 + other
+        assert core.taken == 0
 
     run(core.dut, bench, background=core.background)
 

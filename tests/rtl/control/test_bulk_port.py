@@ -9,7 +9,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_host import BulkHost
 from hypercast.rtl.control.bulk_port import BulkPort
 from hypercast.rtl.control.window import TIMEOUT
-from hypercast.rtl.registers import Space, bulk_address, striped_address
+from hypercast.rtl.registers import CoreSpace, Space, bulk_address, striped_address
 from tests.bench import MemoryModel, run
 from tests.rtl.control.bulk_manager import BulkManager
 
@@ -85,10 +85,11 @@ class Bench:
         return bytearray(b"".join(
             int(word).to_bytes(self.config.word_width // 8, "little") for word in words))
 
-    async def window(self, ctx, core, space, address, write=None):
+    async def window(self, ctx, core, space, address, write=None, all_cores=0):
         """An access of the window; None if there is no answer."""
         port = self.dut.port
-        ctx.set(port.window, {"core": core, "space": space, "address": address,
+        ctx.set(port.window, {"core": core, "all_cores": all_cores, "space": space,
+                              "address": address,
                               "write": write is not None, "data": write or 0})
         ctx.set(port.window_valid, 1)
         await ctx.tick()
@@ -283,6 +284,43 @@ def test_pace(preset):
         assert bench.rows(Space.GRADIENTS)[:len(values)] == values
 
     bench.run(program)
+
+
+def test_all_cores_at_once_among_bursts():
+    """Each gets what is sent to all, once, and the bursts around it lose nothing."""
+    config = _config("test", dimensions=2)
+    bench = Bench(config, 3, 0.1, 5, 0.3)
+    written = [[] for _ in bench.dut.hosts]
+
+    async def watch(ctx, core):
+        host = bench.dut.hosts[core]
+        while True:
+            _, _, write, index, count = await ctx.tick().sample(
+                host.rows_write, host.rows_index, host.rows_write_data)
+            if write:
+                written[core].append((index, count))
+
+    bench.background += [lambda ctx, core=core: watch(ctx, core) for core in range(config.cores)]
+    data = [bench.rng.bytes(config.channel_words * config.word_width // 8) for _ in range(4)]
+    finished = []
+
+    async def write(ctx):
+        for core, content in enumerate(data):
+            bench.manager.start_write(bulk_address(core, Space.FEATURES, 0), content)
+            assert await bench.manager.finish_write(ctx) == _OKAY
+        finished.append(True)
+
+    async def use_window(ctx):
+        sent = []
+        while not finished or len(sent) < 20:
+            sent.append((len(sent) % 16, 7 * len(sent)))
+            assert await bench.window(ctx, 0, Space.CORE, sent[-1][0] + CoreSpace.ROWS,
+                                      sent[-1][1], all_cores=1) is not None
+            await ctx.tick().repeat(int(bench.rng.integers(1, 20)))
+        assert written == [sent] * config.cores
+
+    bench.run(write, use_window)
+    assert [bytes(bench.contents(core, Space.FEATURES)) for core in range(4)] == data
 
 
 def test_a_reset_ends_what_has_begun():

@@ -8,7 +8,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control import watchdog
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.isa import Engine, Opcode
-from hypercast.rtl.registers import Control, CoreSpace, Error, Space, Status
+from hypercast.rtl.registers import ALL_CORES, Control, CoreSpace, Error, Space, Status
 from tests.bench import run, shared
 from tests.rtl.control.axi_manager import AxiManager
 from tests.rtl.control.exponent_model import pack
@@ -60,7 +60,8 @@ class Bench:
                 ctx.set(unit.response_valid[core], answers)
                 ctx.set(unit.response[core], self.answers[core] if answers else 0)
                 if self.bulk:
-                    ctx.set(unit.taken[core], valid and request.core == core)
+                    ctx.set(unit.taken[core], valid and not request.all_cores
+                            and request.core == core)
 
     def run(self, program, background=()):
         run(self.unit, program, cycles=5000,
@@ -87,6 +88,29 @@ def test_the_window_reaches_the_cores_and_any_answers(bulk):
                 assert (write.core, write.space, write.address, write.write, write.data) == (
                     core, Space.FEATURES, (address + 1) & 0xFFFFFFFF, 1, value)
                 bench.requests.clear()
+
+    bench.run(program)
+
+
+@pytest.mark.parametrize("bulk", [False, True], ids=["", "beside a bulk port"])
+def test_sums_over_all_cores(bulk):
+    bench = Bench(bulk=bulk)
+
+    async def program(ctx):
+        for number in range(8):
+            values = {core: int(bench.rng.integers(1 << 32)) | 1 << 31 for core in _CORES}
+            bench.answers = values
+            await bench.select(ctx, Space.CORE, CoreSpace.COUNTERS + number, ALL_CORES)
+            assert await bench.read(ctx, "data") == sum(values.values()) & 0xFFFFFFFF
+            await bench.select(ctx, Space.CORE, CoreSpace.CARRIES + number, ALL_CORES)
+            assert await bench.read(ctx, "data") == sum(values.values()) >> 32
+            assert [(one.all_cores, one.space, one.address) for one in bench.requests] == [
+                (1, Space.CORE, CoreSpace.COUNTERS + number)] * 2
+            bench.requests.clear()
+            bench.answers = {1: 5}  # one core alone is heard again
+            await bench.select(ctx, Space.CORE, CoreSpace.COUNTERS, 1)
+            assert await bench.read(ctx, "data") == 5
+            bench.requests.clear()
 
     bench.run(program)
 

@@ -44,10 +44,12 @@ class Core:
             if rows_write:
                 self.rows[index] = count
 
-    async def access(self, ctx, core, space, address, write=None, patience=400):
+    async def access(self, ctx, core, space, address, write=None, patience=400,
+                     all_cores=0):
         """The answer to an access, or None."""
         dut = self.dut
-        ctx.set(dut.request, {"core": core, "space": space, "address": address,
+        ctx.set(dut.request, {"core": core, "all_cores": all_cores, "space": space,
+                              "address": address,
                               "write": write is not None, "data": write or 0})
         ctx.set(dut.request_valid, 1)
         await ctx.tick()
@@ -126,6 +128,21 @@ def test_core_space():
         for space in (Space.PROGRAM, Space.TENSORS, 6, 7):
             assert await core.access(ctx, 0, space, 0, patience=50) is None
         assert core.rows == [1000 * index for index in range(ROW_TABLE)]
+
+    run(core.dut, bench, background=core.background)
+
+
+def test_requests_to_all_cores():
+    """They are for this one, too, whatever core they name."""
+    core = Core(PRESETS["tiny"], np.random.default_rng(0), 1, 0.0)
+
+    async def bench(ctx):
+        for other in (0, 1, 63):
+            assert await core.access(ctx, other, Space.CORE, 5, 100 + other,
+                                     all_cores=1) is not None
+            assert core.rows[5] == 100 + other
+            assert await core.access(ctx, other, Space.CORE, 5, all_cores=1) == 100 + other
+        assert await core.access(ctx, 1, Space.CORE, 5, patience=50) is None
 
     run(core.dut, bench, background=core.background)
 
