@@ -275,7 +275,11 @@ class ChipDevice(TrainingDevice):
         before, saturations = 0, 0
         if self._coming is None and self.job.brought_early:
             self.take(self._sample)
-        coming = self._coming or (self.job.after_step() if self.job.ahead else self.job)
+        coming = self._coming
+        if coming is None:
+            coming = self.job.after_step() if self.job.ahead else self.job
+            if coming.counts_early:
+                self.driver.load_counts(coming)
         if self.job.ahead and self._summed is not self._sample:
             before, saturations = self._aggregate(coming)
         self._summed = None
