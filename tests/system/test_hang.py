@@ -62,6 +62,7 @@ def test_unknown_opcode(device):
 
 def test_exponent_out_of_range(device):
     row, _ = find(device, Opcode.DRAIN)
-    device.driver.load(replace(device.job, exponents=device.job.exponents | {"X": 100}))
+    device.job = replace(device.job, exponents=device.job.exponents | {"X": 100})
+    device.driver.load(device.job)
     with pytest.raises(DeviceError, match=rf"EXPONENT: 2>: .*; program row {row} \(DRAIN\)"):
         device.train_step()

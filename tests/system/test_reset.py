@@ -46,9 +46,9 @@ def test_a_program_that_was_given_up(training):
     model, job, transport, _ = training
     rng = random.Random(1)
     for _ in range(6):
-        device = ChipDevice(transport, job, model, limit=rng.randrange(1, 300))
+        device = ChipDevice(transport, job, model, limit=LIMIT)
         with pytest.raises(DeviceTimeoutError):
-            device.train_step()
+            device.driver.run(job.start("train"), limit=rng.randrange(1, 300))
         device.driver.load(job)
         check(training)
 
