@@ -14,6 +14,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["PartChip"]
 
@@ -43,6 +44,10 @@ class PartChip(SteppedChip):
         assert isinstance(place, SharedRows)
         self._place = place
         super().__init__(transport, pieces.job, model, progress=progress)
+
+    def load_state(self, state: TrainingState) -> None:
+        super().load_state(state)
+        self._place.keep(state.older)
 
     def step_sums(self) -> StepSums:
         """The ``StepSums`` of the rows here, from where the step began."""
@@ -81,5 +86,8 @@ class PartChip(SteppedChip):
         def rows_of(rows: IntArray) -> IntArray:
             return read_rows(driver, job, name, rows)
 
-        found = self._place.brought(rows_of, job.regions[name].columns, transposed=transposed)
+        entry = self._model.network.exponent_entry(name)
+        found = self._place.brought(
+            rows_of, job.regions[name].columns, transposed=transposed, name=name,
+            exponent=driver.exponent_entry(job, entry)[0])
         write_rows(driver, job, name, found, first=len(self._place.ranks))

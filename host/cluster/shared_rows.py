@@ -93,7 +93,8 @@ class SharedRows(AllRows):
         constant = matrix is self._features
         if constant and self._all_features is not None:
             return self._all_features
-        others = self._others(matrix, self._halos[transposed], name, exponent)
+        others = self.brought(lambda rows: _dense(matrix[rows]), matrix.shape[1],
+                              transposed=transposed, name=name, exponent=exponent)
         if scipy.sparse.issparse(matrix):
             found = scipy.sparse.csr_array(scipy.sparse.vstack(
                 [matrix, scipy.sparse.csr_array(others, dtype=matrix.dtype)]))
@@ -110,8 +111,8 @@ class SharedRows(AllRows):
         return found
 
     def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
-                transposed: bool) -> npt.NDArray[Any]:
-        """Rows of others, from them; they send theirs at the same time.
+                transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
+        """Rows of others of a matrix, from them; they send theirs at the same time.
 
         Parameters
         ----------
@@ -121,16 +122,10 @@ class SharedRows(AllRows):
             Columns of them.
         transposed : bool
             Whether edges are transposed.
+        name, exponent
+            The matrix, and its exponent in this step.
         """
-        return self._exchanged(rows_of, width, self._halos[transposed])
-
-    def _others(self, matrix: npt.NDArray[Any] | SparseArray, halo: Halo, name: Tensor,
-                exponent: int) -> npt.NDArray[Any]:
-        """Rows of others of a matrix."""
-        return self._exchanged(lambda rows: _dense(matrix[rows]), matrix.shape[1], halo)
-
-    def _exchanged(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int,
-                   halo: Halo) -> npt.NDArray[Any]:
+        halo = self._halos[transposed]
         sent = {board: np.ascontiguousarray(rows_of(rows), dtype=self._sent_type)
                 for board, rows in halo.sent.items()}
         received = {board: np.empty((count, width), dtype=self._sent_type)

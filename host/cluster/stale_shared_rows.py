@@ -1,13 +1,14 @@
 """A board's part of a graph, whose halo's rows are those of the step before."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.cluster.shared_rows import Halo, SharedRows
-from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.host.cluster.shared_rows import SharedRows
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.rows import Older
 from hypercast.reference.stale_rows import KeptRows, is_exact
 from hypercast.reference.tensor import BACKWARD, Tensor
@@ -37,14 +38,15 @@ class StaleSharedRows(SharedRows):
         self._places = places
         self._rows = KeptRows(self._sent_type.itemsize * 8, smoothing)
 
-    def _others(self, matrix: npt.NDArray[Any] | SparseArray, halo: Halo, name: Tensor,
-                exponent: int) -> npt.NDArray[Any]:
+    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+                transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
+        fresh = partial(super().brought, rows_of, width, transposed=transposed, name=name,
+                        exponent=exponent)
         if is_exact(name):
-            return super()._others(matrix, halo, name, exponent)
+            return fresh()
         assert self._group
         self._group.ahead(name)
-        fresh = super()._others(matrix, halo, name, exponent)
-        return self._rows.replaced(name, fresh.astype(np.int64), exponent)
+        return self._rows.replaced(name, fresh().astype(np.int64), exponent)
 
     @property
     def kept(self) -> dict[Tensor, Older]:

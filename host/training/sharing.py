@@ -75,20 +75,29 @@ def smoothing_of(assignment: Assignment) -> int | None:
     return found
 
 
-def check_stale_devices(assignment: Assignment, devices: Iterable[str]) -> None:
-    """Raise ``DescriptionError`` if chips are to take what is older, which they cannot so far."""
-    if assignment.stale and (chips := sorted({*devices} - {"reference"})):
+def check_stale_devices(assignment: Assignment, devices: Iterable[str], *, alone: bool) -> None:
+    """Raise ``DescriptionError`` if chips are to take older weights, or rows of chunks; or any
+    older rows, if one is ``alone``.
+    """
+    chips = " or ".join(sorted({*devices} - {"reference"}))
+    if not chips or not assignment.stale:
+        return
+    if assignment.smoothing is None:
         raise DescriptionError(
-            f"[device] boards take rows or weights of an earlier step, and each of them is a "
-            f"reference so far, not {' or '.join(chips)}; leave the device out, or train without "
-            f"staleness", "device", "name")
+            f"[device] boards take older weights or rows of chunks, and each of them is a "
+            f"reference so far, not {chips}; leave the device out, or train without staleness",
+            "device", "name")
+    if alone:
+        raise DescriptionError(
+            f"[device] one process computes what boards with stale halos would, and is a "
+            f"reference, not {chips}; leave the device out, or take the boards", "device", "name")
 
 
 def check_sharing(boards: int, assignment: Assignment, devices: Iterable[str], recipe: Recipe, *,
                   check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     scheme = assignment.scheme
-    check_stale_devices(assignment, devices)
+    check_stale_devices(assignment, devices, alone=False)
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")

@@ -131,7 +131,7 @@ class Training:
             check_sharing(boards, assignment, map(devices.name, range(boards)), self.recipe,
                           check=check)
         else:
-            check_stale_devices(assignment, device.names)
+            check_stale_devices(assignment, device.names, alone=True)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None

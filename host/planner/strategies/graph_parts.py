@@ -12,7 +12,7 @@ from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.planner.chip_limits import shortage
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import ANYTHING, EXACT, REFERENCES, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import ANYTHING, EXACT, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
@@ -114,7 +114,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         seconds += passing + len(exchanges) * slow.latency
     return Plan(
         strategy=name, scheme="graph in parallel", memory=memory,
-        trains=REFERENCES if hidden else ANYTHING,
+        trains=ANYTHING,
         seconds=seconds,
         traffic=float(sum(halos) * row + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,

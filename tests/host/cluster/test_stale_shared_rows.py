@@ -24,6 +24,10 @@ GRAPHS = {"classes": Graph.load("karate"),
           "several labels": Graph(**communities(vertices=80))}
 
 
+#: What chips of the preset tiny need more of.
+_ROOM = {"channel_words": 4096, "weight_rows": 512, "program_rows": 1024}
+
+
 def stale(parts, smoothing=0.5):
     return Assignment(scheme="graph", smoothing=smoothing, parts=(1.0,) * parts)
 
@@ -55,6 +59,20 @@ def test_one_part_is_exact_and_several_are_not():
     losses = [[record["training_loss"] for record in history] for history, *_ in (exact, late)]
     assert losses[0][0] == losses[1][0]  # the first step has nothing older
     assert losses[0][1] != losses[1][1]
+
+
+def test_chips_and_references_share(tmp_path):
+    """Both end in the bits of one process, and go on from each other's checkpoints."""
+    arguments = GRAPHS["classes"], Model(hidden=(6, 6), dropout=(0.5,))
+    options = {"assignment": stale(2), "run": tmp_path / "run", "resume": True}
+    whole = train_on(1, *arguments, Device(preset="tiny", **_ROOM), epochs=4,
+                     assignment=stale(2))
+    for epochs, names in ((1, "rtl,reference"), (2, "rtl"), (3, "reference"), (4, "reference,rtl")):
+        found = train_on(2, *arguments, Device(names, preset="tiny", **_ROOM), epochs=epochs,
+                         **options)
+    assert found[1:] == whole[1:]
+    assert [record["training_loss"] for record in found[0]] == [
+        record["training_loss"] for record in whole[0]]
 
 
 def test_resumed_in_one_process_or_on_boards(tmp_path):
@@ -92,6 +110,8 @@ def test_rows_cross_while_boards_compute():
 @pytest.mark.parametrize(("options", "text"), [
     ({"assignment": stale(2), "sampling": Sampling(sampler="walks")}, "steps work on samples"),
     ({"assignment": Assignment(scheme="layers", smoothing=0.0)}, "stale halos are those of"),
+    ({"assignment": stale(2), "device": Device("rtl")},
+     "one process computes what boards with stale halos would, and is a reference, not rtl; leave"),
     ({"assignment": stale(2, 1.0)}, "smoothing must be at least 0 and at most 0.99998.*, not 1.0"),
 ])
 def test_what_cannot_be_stale(options, text):
