@@ -20,7 +20,7 @@ from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import LARGEST_PROGRAM, Config
-from hypercast.rtl.isa import Opcode
+from hypercast.rtl.isa import BASE_WIDTH, Opcode
 
 __all__ = ["program_length"]
 
@@ -115,7 +115,7 @@ def _between_neighbours(network: Network, layers: range) -> tuple[Network, range
 @lru_cache(maxsize=4096)
 def _length(network: Network, config: Config, rows: tuple[int, ...], names: tuple[str, ...],
             layers: range, square: bool, sources: tuple[int, ...]) -> int:
-    config = config.replace(weight_rows=1 << 16)  # whether weights fit is not asked here
+    config = config.replace(weight_rows=1 << BASE_WIDTH)  # whether weights fit is not asked here
     levels = [0 if square else level for level in range(len(rows))]
     vertices = Vertices.of_layers([*rows, *sources], config, RowTable(), [
         *levels, *(("source", way) for way, _ in enumerate(sources))])
