@@ -136,6 +136,11 @@ class Job:
                        regions=self.regions | regions, tensors=self.tensors | tensors)
 
     @property
+    def both_loaded(self) -> bool:
+        """Whether the program memory has the program of the next step, too."""
+        return self.places[0] != self.places[1]
+
+    @property
     def counts_early(self) -> bool:
         """Whether the row counts of a sample can be brought while the step before it runs."""
         return self.row_entries[0] != self.row_entries[1]

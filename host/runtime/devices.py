@@ -322,8 +322,8 @@ class ChipDevice(TrainingDevice):
     def _patch(self) -> None:
         """Replace the instructions that differ in the step that begins."""
         job = self.job
-        alone = job.places[0] != job.places[1]
-        wanted = {} if alone or not job.ahead else dict(enumerate(job.program))
+        # Without the next step's program, they take turns in one place.
+        wanted = dict(enumerate(job.program)) if job.ahead and not job.both_loaded else {}
         wanted.update(updates_at(job, self._rules, self._step))
         self.driver.update_program({
             job.places[0] + row: instruction for row, instruction in wanted.items()})

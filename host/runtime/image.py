@@ -113,7 +113,7 @@ def instruction_block(row: int, instruction: int) -> Block:
 def load_blocks(job: Job) -> Iterator[Block]:
     """All that has to be written before a job runs: program, exponents, row counts, memories."""
     programs = {job.places[0]: job.program}
-    if job.places[1] != job.places[0]:
+    if job.both_loaded:
         programs[job.places[1]] = job.exchanged
     for first, program in programs.items():
         for row, instruction in enumerate(program, first):
