@@ -22,8 +22,9 @@ def test_a_graph_is_planned():
     assert "no PipeDream: a step has one micro-batch" in result.output
     trains = {line.split("│")[1].strip(" *"): line.split("│")[-2].strip()
               for line in result.output.splitlines() if line.startswith("│")}
-    assert trains["graph in parallel"] == trains["BaPipe"] == trains["CoFree-GNN"] == "yes"
-    assert trains["PipeGCN"] == trains["GNNPipe"] == "references"
+    for anywhere in ("graph in parallel", "BaPipe", "CoFree-GNN", "PipeGCN"):
+        assert trains[anywhere] == "yes"
+    assert trains["GNNPipe"] == "references"
 
 
 def test_a_plan_is_written_edited_and_evaluated(tmp_path):
