@@ -39,7 +39,8 @@ class EdgeMatrix(NamedTuple):
 
 
 def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight: int, *,
-                  symmetric: bool, trained: bool = True) -> list[EdgeMatrix]:
+                  symmetric: bool, square: bool | None = None,
+                  trained: bool = True) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step.
 
     Parameters
@@ -51,15 +52,19 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
     root_weight : int
         Mantissa of 1 for rows that are added, 0 if none are.
     symmetric : bool
-        Whether one matrix serves both ways if it is its own transpose. If not, all samples of a
-        training have the same list, but for the matrices.
+        Whether one matrix serves both ways if it is its own transpose.
+    square : bool, optional
+        Whether all matrices are square, in all samples of the training; by default, whether these
+        are. If it is given, and not ``symmetric``, all samples have the same list, but for the
+        matrices.
     trained : bool
         Whether there is a backward pass; if not, nothing is used by it.
     """
     layers_of: dict[int, list[int]] = {}
     for number, matrix in enumerate(matrices, 1):
         layers_of.setdefault(id(matrix), []).append(number)
-    square = len({size for matrix in matrices for size in matrix.shape}) == 1
+    if square is None:
+        square = len({size for matrix in matrices for size in matrix.shape}) == 1
     found = []
     for numbers in layers_of.values():
         tag = str(numbers[0]) if len(layers_of) > 1 else ""

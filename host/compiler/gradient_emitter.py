@@ -129,8 +129,8 @@ class GradientEmitter:
             runs = self._runs(weights, portion, rows, columns, grouped=len(vertices.strips) == 1)
             # A strip can stay in the operand buffer, and its right panel is read once.
             for run, (strip, entry) in itertools.product(runs, strips):
-                left = operands.left(rows, run.first, run.tiles, strip) if run.start is None else \
-                    operands.group(rows, run)
+                left = operands.left(rows, run.first, run.tiles, strip, vertices) \
+                    if run.start is None else operands.group(rows, run)
                 right = operands.right(columns, run.panel, strip)
                 with_sums = run.first == 0 and run.panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))

@@ -18,6 +18,8 @@ __all__ = ["Operands", "Use"]
 
 #: A panel of a strip of a tensor: that tensor, the panel, and the strip's first row.
 Part: TypeAlias = tuple[Tensor, int, int]
+#: Rows of a part: the row table's entry of its vertices, the first of them, and how many.
+_Rows: TypeAlias = tuple[int, int, int]
 
 
 class Use(NamedTuple):
@@ -68,8 +70,8 @@ class Operands:
     following: Sequence[Vertices] = ()
     turns: bool = True
     # Parts in the operand buffer, to their rows.
-    _present: dict[Part, tuple[int, int]] = field(default_factory=dict)
-    _resident: dict[Part, tuple[int, int]] = field(default_factory=dict)
+    _present: dict[Part, _Rows] = field(default_factory=dict)
+    _resident: dict[Part, _Rows] = field(default_factory=dict)
     # What was written window by window: nothing follows the last of them.
     _windowed: set[Name] = field(default_factory=set)
 
@@ -101,11 +103,15 @@ class Operands:
         """Where panels that are not the whole matrix have to be parted."""
         return self.buffer.starts(name.of_training)
 
-    def left(self, name: Tensor, first: int, count: int, strip: Strip | None = None) -> Use:
+    def left(self, name: Tensor, first: int, count: int, strip: Strip | None = None,
+             vertices: Vertices | None = None) -> Use:
         """The left operand of a MATMUL or GRADIENT: panels of a strip of rows, or of all.
 
-        What is taken from the operand buffer was put there by an instruction with the same rows.
+        What is taken from the operand buffer was put there by an instruction with the same rows,
+        as the words there say which of them is the last one. A GRADIENT can work on less
+        ``vertices`` than the operand has rows of, if its columns are of less.
         """
+        vertices = vertices or self.vertices_of(name)
         parts = self.parts(name, range(first, first + count), strip)
         region, row = self.regions[name], strip.first if strip else 0
         fields = {"address": region.panel(first, row), "stride": region.stride} \
@@ -115,9 +121,11 @@ class Operands:
         whole = strip is None and len(self.vertices_of(name).strips) > 1
         if whole or not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
-        rows = strip.rows if strip else self.vertices_of(name).rows
-        fill = any(self._present.get(part) != (row, rows) for part in parts)
-        self._present.update(dict.fromkeys(parts, (row, rows)))
+        rows = vertices.entry, row, strip.rows if strip else vertices.rows
+        if any(self._resident.get(part, rows) != rows for part in parts):
+            return Use(fields, parts, memory=True)
+        fill = any(self._present.get(part) != rows for part in parts)
+        self._present.update(dict.fromkeys(parts, rows))
         fields |= self.buffer.fields(place, first, row, fill=fill)
         entries = _entries(parts)
         if fill:
@@ -171,7 +179,7 @@ class Operands:
     def result(self, name: Tensor, piece: Piece) -> Use:
         """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
         panel, strip, window, _ = piece
-        first = piece.rows.first
+        first, vertices = piece.rows.first, self.vertices_of(name)
         parts, place = self.parts(name, [panel], strip), name.of_training
         if name.during == Pass.NEXT:
             return Use({}, writes=parts)  # its place close to the engines is this batch's
@@ -180,7 +188,8 @@ class Operands:
             fields["bypass"] |= 1 << Bypass.LEFT
             fields["left_base"] = self.buffer.entry(place, panel, first)
             names += _entries(parts)
-            self._present.update(dict.fromkeys(parts, (strip.first, strip.rows)))
+            self._present.update(
+                dict.fromkeys(parts, (vertices.entry, strip.first, strip.rows)))
         for target, base in ((Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")):
             entry = self.bypass.base(target, place, panel)
             if entry is not None:

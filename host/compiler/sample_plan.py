@@ -54,18 +54,23 @@ class Capacity:
         Rows of the input, and of every layer's output.
     edges : float
         Words of edges, as a multiple of what the first sample takes.
+    square : bool
+        Whether in all of them all layers have the same vertices. Some samples of neighbours have,
+        by chance.
     """
 
     rows: tuple[int, ...]
     edges: float
+    square: bool = False
 
     @classmethod
     def of(cls, samples: Sequence[Sample]) -> Self:
         """Capacity for samples like the given ones, the first one among them, and some more."""
-        rows = np.max([sample.rows for sample in samples], axis=0)
+        rows = np.array([sample.rows for sample in samples])
         edges = np.array([_edges(sample) for sample in samples])
-        return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows),
-                   edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()))
+        return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows.max(axis=0)),
+                   edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()),
+                   square=bool((rows == rows[:, :1]).all()))
 
 
 class AggregationCounts(TypedDict, total=False):
@@ -141,9 +146,10 @@ class SamplePlan:
         self._config = config
         self.capacity = capacity
         self._table = RowTable()
+        self._square = capacity.square if capacity else sample.square
         # Levels with the same vertices share their entries of the row table.
         self._levels: list[Hashable] = [
-            0 if sample.square or sample.place.shared else level
+            0 if self._square or sample.place.shared else level
             for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else self.rows_of_sample(sample)
         #: What was listed of the last samples that are in use at once.
@@ -282,7 +288,8 @@ class SamplePlan:
         found = shared_edge_matrices(
             self._network, matrices[0], sample.place.transposed(matrices[0]),
             sample.root_weight) if sample.place.shared else edge_matrices(
-            self._network, matrices, sample.root_weight, symmetric=not self.capacity)
+            self._network, matrices, sample.root_weight, symmetric=not self.capacity,
+            square=self._square and not self._resident)
         edges = CompiledEdges.of_list(
             matrices, of_layers(found, self._layers), self._config,
             strips=[level.strips for level in self.vertices], known=compiled)
@@ -311,7 +318,8 @@ class SamplePlan:
         own = Capacity.of([sample])
         edges = float((self.capacity.edges * _edges(self._first) / _edges(sample)).max())
         return Capacity(rows=tuple(map(max, self.capacity.rows, own.rows)),
-                    edges=max(own.edges, (1 + _SLACK) * edges))
+                    edges=max(own.edges, (1 + _SLACK) * edges),
+                    square=self._square and own.square)
 
     @property
     def resident(self) -> bool:
@@ -360,6 +368,10 @@ class SamplePlan:
         most = tuple(level.count for level in self.vertices)
         for one in (sample, following):
             found = self._rows(one)
+            if self._square and not one.square:
+                raise CapacityError(f"a sample has {found} rows of input and layers, but all "
+                                    f"layers have the same in the job; compile it with more "
+                                    f"capacity")
             if any(count > limit for count, limit in zip(found, most, strict=True)):
                 raise CapacityError(f"a sample has {found} rows of input and layers, but there "
                                     f"are {most} in the job at most; compile it with more capacity")

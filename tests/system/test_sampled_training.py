@@ -293,3 +293,19 @@ def test_samples_larger_than_the_room(optimiser):
     network, recipe = network_of("gcn"), Recipe(optimiser=optimiser, learning_rates=(0.01,))
     samples = sorted(samples_of(network, recipe, "gcn"), key=lambda sample: sample.edges[0].nnz)
     assert 0 < check(network, WIDE, samples, recipe, Capacity(rows=samples[0].rows, edges=1.0)) < 6
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0, 1)])
+@pytest.mark.parametrize("known", [1, 3], ids=["one is known", "all are known"])
+def test_samples_whose_layers_have_the_same_vertices_by_chance(order, known):
+    """Those of isolated vertices have; edges and counts of rows are listed as for all others."""
+    network = model_network("gcn", 7, (6, 6), 5, dropout=0.5, residual=True)
+    graph, recipe = random_graph(90, 270, features=7, classes=5, isolated=30, seed=3), Recipe()
+    matrix = graph.normalised(MODELS["gcn"])
+    samplers = [NeighbourSampler(matrix, targets, (3, 2, 2), batch_size=20)
+                for targets in (np.arange(70, 90), np.arange(20))]
+    make = SampleMaker(network, recipe, graph, samplers[1])
+    samples = [make(samplers[number].batch(0, 0)) for number in order]
+    assert [sample.square for sample in samples] == [not number for number in order]
+    again = check(network, WIDE, samples, recipe, Capacity.of(samples[:known]))
+    assert again == (known == 1 and order[0] == 0)

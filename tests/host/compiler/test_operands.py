@@ -6,7 +6,12 @@ import scipy.sparse
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import Bypass, Engine, Opcode, OperandSource, decode
 from tests.host.models import SMALL, left_channel, small_graph, small_model
 from tests.host.noted_programs import noted, summary
@@ -77,35 +82,39 @@ def check_bypassed(program, job):
     return {target: len(places) for target, places in taken.items()}
 
 
+def counts_of(entry, job):
+    """The rows that an instruction processes on each core."""
+    return tuple(min(max(table[entry["vertices"]] - entry.get("row_start", 0), 0),
+                     entry.get("row_limit", 1 << 20)) for table in job.row_table)
+
+
 def check(program, job):
-    """Simulate the buffer, entry by entry."""
+    """Simulate the buffer, entry by entry; a word also knows which one is the last."""
     config = job.config
-    rows = -(-job.vertices // config.cores)
     entries = {}
     for entry in program:
         if entry["opcode"] == Opcode.DRAIN:  # what it writes is no longer what was kept
-            count = min(rows - entry["row_start"], entry["row_limit"])
+            count = max(counts_of(entry, job))
             written = {(region.name, entry["address"] + row) for region in job.regions.values()
                        if region.columns and region.channel == entry["channel"]
                        for row in range(count)}
-            entries = {place: value for place, value in entries.items() if value not in written}
+            entries = {place: value for place, value in entries.items()
+                       if value[:2] not in written}
             if entry["bypass"] >> Bypass.LEFT & 1:
                 name = drained(entry, job)
-                entries |= {entry["left_base"] + row: (name, entry["address"] + row)
-                            for row in range(count)}
+                entries |= {entry["left_base"] + row: (
+                    name, entry["address"] + row, counts_of(entry, job)) for row in range(count)}
         if entry not in operands([entry]) or entry["operand"] == OperandSource.MEMORY:
             continue
         name, strip = tensor(entry, job), entry.get("row_start", 0)
-        count = min(max(table[entry["vertices"]] for table in job.row_table) - strip,
-                    entry.get("row_limit", rows))
-        region = job.regions[name]
+        count, region = max(counts_of(entry, job)), job.regions[name]
         if entry["sparse"]:
-            places = {entry["operand_base"]: (name, entry["address"])}
+            places = {entry["operand_base"]: (name, entry["address"], counts_of(entry, job))}
         else:
             assert count <= entry["operand_stride"]
             first = entry["address"] - strip
             places = {entry["operand_base"] + panel * entry["operand_stride"] + row:
-                      (name, first + panel * region.stride + strip + row)
+                      (name, first + panel * region.stride + strip + row, counts_of(entry, job))
                       for panel in range(entry["panels"]) for row in range(count)}
         assert all(0 <= place < config.operand_words for place in places)
         if entry["operand"] == OperandSource.FILL:
@@ -129,6 +138,21 @@ def test_entries_hold_what_is_taken(vertices, orders, words):
     for program in programs:
         check(program, job)
         check_bypassed(program, job)
+
+
+@pytest.mark.parametrize("words", [64, 1024])
+def test_roots_are_fewer_than_the_rows_they_are_among(words):
+    """Gradients of root weights take the first rows of their inputs, others all of them."""
+    graph = small_graph(40, features=37)
+    network = model_network("sage", 37, (9,), 3, dropout=0.0)
+    recipe = Recipe(normalisation="neighbours", weight_decays=(0.0,))
+    sampler = NeighbourSampler(graph.normalised("neighbours"), np.arange(40), (2, 2), batch_size=8)
+    sample = SampleMaker(network, recipe, graph, sampler)(sampler.batch(0, 0))
+    assert len(set(sample.rows)) == 3
+    job, programs = passes(InitialModel.of(network, recipe, sample),
+                           CONFIG.replace(operand_words=words))
+    for program in programs:
+        check(program, job)
 
 
 def test_what_fits_is_read_once():
