@@ -10,12 +10,12 @@ import numpy as np
 
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
-from hypercast.host.cluster.reference_stage import ReferenceStage
-from hypercast.host.cluster.stage import LayerPasses
+from hypercast.host.cluster.older_weights_stage import OlderWeightsStage
+from hypercast.host.cluster.stage import StagePasses
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.older_weights import OlderWeightsGnn
 from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
@@ -64,6 +64,8 @@ class OlderWeightsPipeline(LayersInPipeline):
 
     Parameters
     ----------
+    device : TrainingDevice
+        Has this rank's layers: an ``OlderWeightsStage``.
     model, group, runs, in_flight
         As of ``LayersInPipeline``.
     staleness : sequence of int
@@ -71,13 +73,11 @@ class OlderWeightsPipeline(LayersInPipeline):
         several stages, or a part of a stage's.
     """
 
-    def __init__(self, model: InitialModel, group: Group, staleness: Sequence[int],
-                 runs: Sequence[range], in_flight: Sequence[int] = ()) -> None:
+    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group,
+                 staleness: Sequence[int], runs: Sequence[range],
+                 in_flight: Sequence[int] = ()) -> None:
+        super().__init__(device, model, group, runs, in_flight)
         self._staleness = tuple(staleness)
-        self._versions = versions = OlderWeightsGnn(model, self._staleness)
-        super().__init__(
-            ReferenceStage(model, runs[group.rank], versions, lambda: versions.older),
-            model, group, runs, in_flight)
 
     def train_through(self, steps: Iterator[Sequence[Sample]], sizes: Sequence[int]) -> Metrics:
         """Steps, each of which begins while the one before is under way.
@@ -92,16 +92,16 @@ class OlderWeightsPipeline(LayersInPipeline):
         sizes : sequence of int
             How many each step has: as many as the first one, but for the last.
         """
-        oracle, first = self._versions, self._versions.step
+        device = self._stage
+        first, entries = device.step, device.entries()
         places = [(step, place) for step, size in enumerate(sizes) for place in range(size)]
-        entries = oracle.exponents.entries()
         #: This board's parameters for the steps to come, as far as they are known.
-        coming = {name: deque((*oracle.versions[name], one))
-                  for name, one in oracle.newest.items() if name.layer in self._own}
+        coming = {name: deque((*device.versions[name], one))
+                  for name, one in device.newest.items() if name.layer in self._own}
         # A step's first pass needs the update that is so many steps before its last.
         most = min(self._staleness[number - 1] for number in self._own) * sizes[0] + 1
         under_way: dict[int, _Step] = {}
-        stages: dict[int, LayerPasses] = {}
+        stages: dict[int, StagePasses] = {}
         samples: Sequence[Sample] = ()
         metrics, saturations = no_metrics(self._sample), 0
         for forward, number in one_forward_one_backward(
@@ -114,9 +114,8 @@ class OlderWeightsPipeline(LayersInPipeline):
                     self._group.begin_step()
                     under_way[step] = _Step(dict(entries), {
                         name: versions.popleft() for name, versions in coming.items()})
-                stages[number] = LayerPasses(
-                    oracle, samples[place], self._own, oracle.rules.step_key(first + step),
-                    entries=entries, weights=under_way[step].weights)
+                stages[number] = device.passes_in(
+                    first + step, samples[place], entries, under_way[step].weights)
                 self._pass(under_way[step], stages[number], forward=True)
                 if last:
                     entries |= under_way[step].left(True)
@@ -125,8 +124,7 @@ class OlderWeightsPipeline(LayersInPipeline):
             found = {name: entry for name, entry in entries.items() if self._of_backward(name)}
             if place == 0:
                 now.begun |= found
-            passes = stage.passes.exponents
-            passes.load({**passes.entries(), **found})
+            stage.set_entries(found)
             self._pass(now, stage, forward=False)
             sums = replace(stage.sums(no_metrics(stage.sample)), entries={})
             now.sums = sums if now.sums is None else now.sums + sums
@@ -134,7 +132,7 @@ class OlderWeightsPipeline(LayersInPipeline):
                 entries |= now.left(False)
                 metrics = metrics + now.sums.metrics
                 saturations += now.sums.saturations + self._end(now, entries)
-                newest = oracle.newest
+                newest = device.newest
                 for name, versions in coming.items():
                     versions.append(newest[name])
                 done = under_way.pop(step)
@@ -142,16 +140,16 @@ class OlderWeightsPipeline(LayersInPipeline):
             name: entries[name] for name in self._own_weights} | {
             EDGES: (samples[-1].edge_exponent, None),
             FEATURES: (samples[-1].features.exponent, None)}
-        oracle.exponents.load({**entries, **self._totals.entries(own)})
+        device.set_entries({**entries, **self._totals.entries(own)})
         self.saturations = int(self._group.sum(np.array([saturations]))[0])
         self._group.end_step()
         return self._totals.metrics(metrics)
 
-    def _pass(self, step: _Step, stage: LayerPasses, *, forward: bool) -> None:
+    def _pass(self, step: _Step, stage: StagePasses, *, forward: bool) -> None:
         """A pass of a micro-batch, and what it leaves of exponents."""
         self._pass_on(stage, forward=forward)
         opened = step.opened[forward]
-        for name, (exponent, peak) in stage.passes.opened.items():
+        for name, (exponent, peak) in stage.opened.items():
             if forward or self._of_backward(name):
                 peaks = [one for one in (peak, opened.get(name, (0, None))[1]) if one is not None]
                 opened[name] = exponent, max(peaks, default=None)
@@ -159,28 +157,27 @@ class OlderWeightsPipeline(LayersInPipeline):
             Kind.GRADIENT, self._own[-1])
         name = Tensor(kind, layer)
         if layer and name not in opened and name not in step.opened[True]:
-            step.received[forward][name] = stage.passes.exponents[name], None
+            step.received[forward][name] = stage.exponent(name), None
 
     def _end(self, step: _Step, entries: Entries) -> int:
         """Update this board's parameters, and their ``entries``; how many saturated."""
-        oracle, sums = self._versions, step.sums
+        device, sums = self._stage, step.sums
         assert sums is not None
-        before = oracle.saturations.total()
-        oracle.rules.begin_step(oracle.step, step.begun)
-        oracle.update(replace(sums, entries={**entries, **step.left(True), **step.left(False)}))
-        updated = oracle.exponents.entries()
+        device.end_step(step.begun, replace(
+            sums, saturations=0, entries={**entries, **step.left(True), **step.left(False)}))
+        updated = device.entries()
         entries |= {name: updated[name] for name in self._own_weights}
-        return oracle.saturations.total() - before
+        return device.saturations
 
     @property
-    def step(self) -> int:
-        """Steps done."""
-        return self._versions.step
+    def _stage(self) -> OlderWeightsStage:
+        device: OlderWeightsStage = self._device  # type: ignore[assignment]
+        return device
 
     @property
     def _own_weights(self) -> set[Tensor]:
         """Entries of this board's parameters."""
-        return {self._network.exponent_entry(name) for name in self._versions.kept
+        return {self._network.exponent_entry(name) for name in self._stage.newest
                 if name.layer in self._own}
 
     def _of_backward(self, name: Tensor) -> bool:

@@ -1,15 +1,11 @@
 """A reference that has a run of layers, forward and backward, of one micro-batch after another."""
 
-from collections.abc import Callable, Mapping
-
 from hypercast.host.cluster.stage import LayerPasses
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import Tensor
 
 __all__ = ["ReferenceStage"]
 
@@ -25,22 +21,17 @@ class ReferenceStage(ReferenceDevice):
         The layers, from 1.
     oracle : FixedGnn, optional
         Holds the parameters, and updates them; one is made if it is not given.
-    weights : callable
-        Gives the parameters that passes of a training step take instead of the oracle's newest.
     """
 
-    def __init__(self, model: InitialModel, layers: range, oracle: FixedGnn | None = None,
-                 weights: Callable[[], Mapping[Tensor, Older] | None] = lambda: None) -> None:
+    def __init__(self, model: InitialModel, layers: range, oracle: FixedGnn | None = None) -> None:
         super().__init__(model, oracle)
         self._layers = layers
-        self._weights = weights
         self._evaluated: LayerPasses | None = None
 
     def passes(self, sample: Sample, *, training: bool) -> LayerPasses:
         """The ``LayerPasses`` of a micro-batch."""
         if training:
-            return LayerPasses(self.oracle, sample, self._layers, self.oracle.step_key,
-                               weights=self._weights())
+            return LayerPasses(self.oracle, sample, self._layers, self.oracle.step_key)
         self._evaluated = LayerPasses(self.oracle, sample, self._layers, None)
         return self._evaluated
 

@@ -91,6 +91,12 @@ class StagePasses(Protocol):
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak of every entry of the exponent file that the passes opened."""
 
+    def exponent(self, name: Tensor) -> int:
+        """Exponent of a tensor that came from another stage, or was made here."""
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go backward with other entries of the exponent file, of what is opened there."""
+
     def sums(self, nothing: Metrics) -> StepSums:
         """What it leaves in training; ``nothing`` are the metrics of stages before the last."""
 
@@ -181,6 +187,15 @@ class LayerPasses:
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak of every entry of the exponent file that the passes opened."""
         return self.passes.opened
+
+    def exponent(self, name: Tensor) -> int:
+        """Exponent of a tensor that came from another stage, or was made here."""
+        return self.passes.exponents[name]
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go backward with other entries of the exponent file, of what is opened there."""
+        exponents = self.passes.exponents
+        exponents.load({**exponents.entries(), **entries})
 
     def sums(self, nothing: Metrics) -> StepSums:
         """What it leaves: of these layers' parameters, and entries that were opened.

@@ -112,11 +112,6 @@ class StageChip(SteppedChip):
             metrics = self._piece(piece)
         return metrics, self._saturated
 
-    def stored(self, *, training: bool) -> frozenset[Tensor]:
-        """Entries of the exponent file of what passes store."""
-        stored = self.pieces.stored
-        return stored[FORWARD] | stored[BACKWARD] if training else stored[EVALUATE]
-
     @property
     def begun(self) -> dict[Tensor, tuple[int, int | None]]:
         """The exponent file as the step began."""
@@ -150,7 +145,11 @@ class ChipPasses:
         self._last = self._layers[-1] == len(chip.model.network.layers)
         self._type = np.dtype(f"int{chip.model.recipe.element_width}")
         self._taken = Message()
-        self._shared: set[Tensor] = set()  # entries that layers elsewhere have opened
+        #: Entries of the exponent file that passes here have opened, and layers elsewhere.
+        self._stored: set[Tensor] = set()
+        self._shared: set[Tensor] = set()
+        #: What a pass backward finds, instead of what the one forward left.
+        self._found: dict[Tensor, tuple[int, int | None]] = {}
         self.metrics: Metrics | None = None
         self._saturated = 0
 
@@ -162,21 +161,27 @@ class ChipPasses:
             self.metrics = metrics
 
     def _forward(self) -> tuple[Metrics, int]:
-        chip = self._chip
+        chip, piece = self._chip, FORWARD if self.training else EVALUATE
         chip.load(self.sample)
-        entries = dict(chip.begun if self.training else chip.entries())
+        entries = self._begin()
         entries |= {EDGES: (self.sample.edge_exponent, None),
                     FEATURES: (self.sample.features.exponent, None)}
         self._take(self._taken, entries)
         chip.present = self
-        return chip.run(FORWARD if self.training else EVALUATE)
+        self._stored |= chip.pieces.stored[piece]
+        return chip.run(piece)
+
+    def _begin(self) -> dict[Tensor, tuple[int, int | None]]:
+        """Prepare the chip; returns the entries of the exponent file that passes begin with."""
+        return dict(self._chip.begun if self.training else self._chip.entries())
 
     def backward(self, message: Message) -> None:
         """All layers, from the loss, or from what other stages made."""
         chip = self._chip
         if chip.present is not self:
             self._forward()
-        self._take(message, {})
+        self._take(message, dict(self._found))
+        self._stored |= chip.pieces.stored[BACKWARD]
         _, saturated = chip.run(BACKWARD)
         self._saturated += saturated
 
@@ -211,6 +216,15 @@ class ChipPasses:
         return Message(rows, {name: exponent for name, (exponent, _) in opened.items()
                               if not name.layer and (name.kind in BACKWARD_KINDS) == backward})
 
+    def exponent(self, name: Tensor) -> int:
+        """Exponent of a tensor that came from another stage, or was made here."""
+        entry = self._chip.model.network.exponent_entry(name)
+        return self._chip.driver.exponent_entry(self._chip.job, entry)[0]
+
+    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
+        """Go backward with other entries of the exponent file, of what is opened there."""
+        self._found = dict(entries)
+
     def sums(self, nothing: Metrics) -> StepSums:
         """What it leaves here; ``nothing`` are the metrics of stages without the last layer."""
         chip, sample = self._chip, self.sample
@@ -223,7 +237,5 @@ class ChipPasses:
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:
         """Exponent and peak of every entry that they opened, or others did."""
-        chip = self._chip
-        entries = chip.entries()
-        return {name: entries[name]
-                for name in chip.stored(training=self.training) | self._shared}
+        entries = self._chip.entries()
+        return {name: entries[name] for name in self._stored | self._shared}

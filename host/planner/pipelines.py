@@ -276,7 +276,8 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
     if not (able and joined and runs) or kind.hidden or kind.two_engines:
         return NOT_YET
-    return ANYTHING if synchronous and not discipline.chunked else REFERENCES
+    alone = len(stages) == 1 and not synchronous  # one process computes what stages would
+    return REFERENCES if alone or discipline.chunked else ANYTHING
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:

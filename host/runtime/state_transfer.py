@@ -17,7 +17,7 @@ from hypercast.reference.training_state import TrainingState
 from hypercast.reference.weight_operands import weight_operands
 from hypercast.rtl.registers import Space
 
-__all__ = ["read_parameters", "read_sums", "write_state", "write_sums"]
+__all__ = ["read_parameters", "read_sums", "write_operands", "write_state", "write_sums"]
 
 
 def read_parameters(driver: Driver, job: Job,
@@ -57,22 +57,41 @@ def write_state(driver: Driver, job: Job, network: Network, state: TrainingState
         What is written.
     """
     config = job.config
-    operands = weight_operands(network, config.element_width, state)
     for name, weights in job.weights.items():
         region = weights.state
         images = [np.zeros((region.words, config.chunks), dtype=np.uint32)
                   for _ in range(config.cores)]
         store_state({kind: np.atleast_2d(values)
                      for kind, values in state.parameters[name].items()}, weights, config, images)
-        rows = pack_rows(weight_rows(np.atleast_2d(operands[name]), weights, config), config)
         for core, image in enumerate(images):
             driver.write_words(core, region.space, region.address, image)
-            driver.write_words(core, Space.WEIGHTS, weights.base, rows)
+    operands = weight_operands(network, config.element_width, state)
+    write_operands(driver, job, {name: operands[name] for name in job.weights})
     entries = np.zeros(config.tensors, dtype=np.uint32)
     for name, number in job.tensors.items():
         # What a step has made of the next sample is no part of a state.
         entries[number] = pack_entry(*state.exponents.get(name, (job.exponents[name], None)))
     driver.write_window(0, Space.TENSORS, 0, entries)
+
+
+def write_operands(driver: Driver, job: Job, operands: Mapping[Tensor, IntArray]) -> None:
+    """Write mantissas of parameters into the weight bank of every core.
+
+    Parameters
+    ----------
+    driver : Driver
+        Reaches the chip.
+    job : Job
+        What the chip holds.
+    operands : dict
+        Parameter to mantissas.
+    """
+    config = job.config
+    for name, values in operands.items():
+        weights = job.weights[name]
+        rows = pack_rows(weight_rows(np.atleast_2d(values), weights, config), config)
+        for core in range(config.cores):
+            driver.write_words(core, Space.WEIGHTS, weights.base, rows)
 
 
 def read_sums(driver: Driver, job: Job, like: TrainingState) -> dict[Tensor, IntArray]:

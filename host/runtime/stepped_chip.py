@@ -27,8 +27,10 @@ class SteppedChip(ChipDevice):
     #: Is told of each program of a step that ran: its entry, and its cycles.
     spent: Callable[[str, int], None] = staticmethod(lambda entry, cycles: None)
     _begun: dict[Tensor, tuple[int, int | None]]
+    #: What programs have counted since the last update, or up to it.
     _of_step: dict[str, list[int]]
     _phases_of_step: dict[str, int]
+    _ended = True
 
     def train_step(self, *, record: bool = False) -> Metrics:
         """A step on the present sample; returns the ``Metrics`` of its forward pass.
@@ -52,7 +54,6 @@ class SteppedChip(ChipDevice):
         self.set_entries({name: (exponent, None)
                           for name, exponent in self._rules.raised.items()})
         self._begun = self.entries()
-        self._of_step, self._phases_of_step = {}, {}
 
     def step_sums(self) -> StepSums:
         """The ``StepSums`` of the present sample, from where the step began."""
@@ -78,6 +79,7 @@ class SteppedChip(ChipDevice):
         write_sums(self.driver, self.job, sums.gradients)
         self._patch()
         self._piece("update")
+        self._ended = True
         self.saturations = sums.saturations + self._saturated
         self._step += 1
 
@@ -101,6 +103,8 @@ class SteppedChip(ChipDevice):
 
     def _piece(self, entry: str) -> Metrics:
         """Run a program of a step."""
+        if self._ended:
+            self._of_step, self._phases_of_step, self._ended = {}, {}, False
         metrics, cycles = self._run(entry)
         self.train_cycles += cycles
         self.spent(entry, cycles)

@@ -139,7 +139,10 @@ class Share:
             return ChunksInPipeline(model, group, runs)
         staleness = weight_staleness(assignment, model)
         if staleness:
-            return OlderWeightsPipeline(model, group, staleness, runs, assignment.in_flight)
+            device = self._devices.of_older_weights(
+                model, group, runs[group.rank], capacity, staleness)
+            return OlderWeightsPipeline(
+                device, model, group, staleness, runs, assignment.in_flight)
         device = self._devices.of_layers(model, group, runs[group.rank], capacity)
         return LayersInPipeline(device, model, group, runs, assignment.in_flight)
 

@@ -1,12 +1,14 @@
 """Opens the device of a board that trains with others: a reference, or a chip."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Self
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.older_weights_chip import OlderWeightsChip
+from hypercast.host.cluster.older_weights_stage import OlderWeightsReference
 from hypercast.host.cluster.paced_chip import PacedChip
 from hypercast.host.cluster.paced_gnn import PacedGnn
 from hypercast.host.cluster.part_chip import PartChip
@@ -14,7 +16,7 @@ from hypercast.host.cluster.reference_stage import ReferenceStage
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.stage_chip import StageChip
 from hypercast.host.compiler.compiler import compile_sampled
-from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.compiler.pieces import Pieces, compile_pieces
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
@@ -111,11 +113,27 @@ class SharedDevices:
         """A device with a run of layers: a ``StageDevice``."""
         if not self.is_chip(group.rank):
             return ReferenceStage(model, layers)
-        pieces = compile_pieces(model, self._device.config, layers=layers,
-                                capacity=capacity() if capacity else None)
+        pieces = self._pieces(model, layers, capacity)
         chip = StageChip(self._transport(group), pieces, model, progress=self._progress)
         chip.spent = group.spend
         return chip
+
+    def of_older_weights(self, model: InitialModel, group: Group, layers: range,
+                         capacity: Callable[[], Capacity] | None,
+                         staleness: Sequence[int]) -> TrainingDevice:
+        """A device with a run of layers, and older weights: an ``OlderWeightsStage``."""
+        if not self.is_chip(group.rank):
+            return OlderWeightsReference(model, layers, staleness)
+        pieces = self._pieces(model, layers, capacity)
+        chip = OlderWeightsChip(self._transport(group), pieces, model, staleness,
+                                progress=self._progress)
+        chip.spent = group.spend
+        return chip
+
+    def _pieces(self, model: InitialModel, layers: range,
+                capacity: Callable[[], Capacity] | None) -> Pieces:
+        return compile_pieces(model, self._device.config, layers=layers,
+                              capacity=capacity() if capacity else None)
 
     def of_rows(self, model: InitialModel, group: Group) -> TrainingDevice:
         """A device with some rows of a graph, whose steps are in pieces; all ranks call this."""

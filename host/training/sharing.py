@@ -76,20 +76,20 @@ def smoothing_of(assignment: Assignment) -> int | None:
 
 
 def check_stale_devices(assignment: Assignment, devices: Iterable[str], *, alone: bool) -> None:
-    """Raise ``DescriptionError`` if chips are to take older weights, or rows of chunks; or any
-    older rows, if one is ``alone``.
+    """Raise ``DescriptionError`` if chips are to take rows of chunks; or anything that is older,
+    if one is ``alone``.
     """
     chips = " or ".join(sorted({*devices} - {"reference"}))
     if not chips or not assignment.stale:
         return
-    if assignment.smoothing is None:
+    if assignment.chunks:
         raise DescriptionError(
-            f"[device] boards take older weights or rows of chunks, and each of them is a "
-            f"reference so far, not {chips}; leave the device out, or train without staleness",
-            "device", "name")
+            f"[device] boards take rows of chunks, and each of them is a reference so far, not "
+            f"{chips}; leave the device out, or train without staleness", "device", "name")
     if alone:
+        what = "older weights" if assignment.older_weights else "stale halos"
         raise DescriptionError(
-            f"[device] one process computes what boards with stale halos would, and is a "
+            f"[device] one process computes what boards with {what} would, and is a "
             f"reference, not {chips}; leave the device out, or take the boards", "device", "name")
 
 

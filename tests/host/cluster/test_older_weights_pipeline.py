@@ -148,7 +148,7 @@ def test_steps_overlap():
     ({"assignment": Assignment(scheme="layers", stages=2, versions=2)}, DescriptionError,
      "give one of the two"),
     ({"assignment": STALE, "device": Device("rtl")}, DescriptionError,
-     "each of them is a reference so far, not rtl"),
+     "one process computes what boards with older weights would, and is a reference, not rtl"),
     ({"assignment": Assignment(scheme="layers", chunks=2), "device": Device("rtl")},
      DescriptionError, "each of them is a reference so far, not rtl"),
     ({"assignment": STASHED[4], "model": Model(hidden=(4,), order="combine_first")},
