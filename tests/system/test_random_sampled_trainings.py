@@ -88,7 +88,7 @@ def test_random_sampled_trainings(training):
 
 
 @pytest.mark.slow
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=300, deadline=None)
 @given(sampled_trainings())
 def test_many_random_sampled_trainings(training):
     check_any(training)

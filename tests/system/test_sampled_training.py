@@ -298,7 +298,7 @@ def test_samples_larger_than_the_room(optimiser):
 @pytest.mark.parametrize("order", [(0, 1), (1, 0, 1)])
 @pytest.mark.parametrize("known", [1, 3], ids=["one is known", "all are known"])
 def test_samples_whose_layers_have_the_same_vertices_by_chance(order, known):
-    """Those of isolated vertices have; edges and counts of rows are listed as for all others."""
+    """Samples of isolated vertices are listed as all others are, in the same regions."""
     network = model_network("gcn", 7, (6, 6), 5, dropout=0.5, residual=True)
     graph, recipe = random_graph(90, 270, features=7, classes=5, isolated=30, seed=3), Recipe()
     matrix = graph.normalised(MODELS["gcn"])
