@@ -69,9 +69,9 @@ def test_predictions_are_in_the_order_of_the_graph():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"device": Device("reference,rtl,rtl"), "assignment": Assignment(scheme="layers", versions=2)},
-     "boards take older weights or rows of chunks, and each of them is a reference so far, not "
-     "rtl; leave the device out, or train without staleness"),
+    ({"device": Device("reference,rtl,rtl"), "assignment": Assignment(scheme="layers", chunks=2)},
+     "boards take rows of chunks, and each of them is a reference so far, not rtl; leave the "
+     "device out, or train without staleness"),
     ({"device": Device("reference,rtl")}, "name has 2 devices, reference,rtl, but 3 boards train"),
     ({"check": True}, "--check compares one board with the reference, but 3 train together"),
 ])
