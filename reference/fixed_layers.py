@@ -10,6 +10,7 @@ import scipy.sparse
 from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.float_product import float_product
 from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
 from hypercast.reference.rows import AllRows
@@ -77,7 +78,7 @@ def _product(a: npt.NDArray[Number] | SparseArray,
     """
     if isinstance(a, scipy.sparse.csr_array | scipy.sparse.csc_array):
         return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    dense: npt.NDArray[Number] = (a.astype(np.float64) @ b.astype(np.float64)).astype(
+    dense: npt.NDArray[Number] = float_product(a.astype(np.float64), b.astype(np.float64)).astype(
         np.result_type(a, b))
     return dense
 
