@@ -129,6 +129,7 @@ class FixedGnn(FixedPasses):
         self._file.begin()
         for name, gradient in sums.gradients.items():
             self._update(name, gradient)
+        self.sample.place.end_step()
         self.step += 1
 
     def evaluate(self) -> Metrics:

@@ -75,6 +75,9 @@ class AllRows:
         """
         return matrix
 
+    def end_step(self) -> None:
+        """The step has ended: what it left is what the next one takes."""
+
     @property
     def kept(self) -> dict[Tensor, Older]:
         """What a later step takes of this one, besides the ``TrainingState``."""

@@ -54,22 +54,30 @@ class KeptRows:
         self._width = element_width
         self._smoothing = smoothing
         self._kept: dict[Tensor, Older] = {}
+        #: What this step leaves.
+        self._next: dict[Tensor, Older] = {}
 
     def replaced(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
         """What stands for rows of this step, which are kept for the next one.
 
-        In the first step, that is the rows themselves.
+        In the first step, that is the rows themselves. All that sum rows of a tensor in a step get
+        the same.
         """
         old = self._kept.get(name)
         new, unit = kept_rows(rows, exponent)
         if old is None:
-            self._kept[name] = Older(new, unit)
+            self._next[name] = Older(new, unit)
             return rows
         mean = aligned(old, unit, _KEPT_WIDTH)
         new = rounded_shift(
             self._smoothing * mean + (SMOOTHING_ONE - self._smoothing) * new, 16)
-        self._kept[name] = Older(new, unit)
+        self._next[name] = Older(new, unit)
         return aligned(old, exponent, self._width)
+
+    def end_step(self) -> None:
+        """The step has ended: the next one takes what it left."""
+        self._kept |= self._next
+        self._next = {}
 
     @property
     def kept(self) -> dict[Tensor, Older]:
@@ -78,7 +86,7 @@ class KeptRows:
 
     def load(self, kept: Mapping[Tensor, Older]) -> None:
         """Go on with what ``kept`` gave."""
-        self._kept = dict(kept)
+        self._kept, self._next = dict(kept), {}
 
 
 def kept_rows(rows: IntArray, exponent: int) -> Older:
@@ -154,6 +162,9 @@ class StaleParts(AllRows):
             rows = self._rows.replaced(
                 name, np.asarray(rows, dtype=np.int64), exponent).astype(matrix.dtype)
         return np.concatenate([matrix, rows])
+
+    def end_step(self) -> None:
+        self._rows.end_step()
 
     @property
     def kept(self) -> dict[Tensor, Older]:

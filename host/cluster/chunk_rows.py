@@ -10,9 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import (
+    StaleChunks,
     aligned,
     is_exact,
     kept_rows,
@@ -21,7 +23,7 @@ from hypercast.reference.stale_rows import (
 )
 from hypercast.reference.tensor import FEATURES, Tensor
 
-__all__ = ["ChunkRows", "GraphInChunks", "chunks_of"]
+__all__ = ["ChunkRows", "GraphInChunks", "chunks_of", "in_rows_of_chunks"]
 
 
 class GraphInChunks(AllRows):
@@ -127,9 +129,18 @@ class ChunkRows(AllRows):
                                  transposed=transposed).astype(matrix.dtype, copy=False)
 
 
-def chunks_of(sample: Sample, graph: GraphInChunks) -> Iterator[Sample]:
-    """The chunks of a whole graph's sample, in order."""
-    edges, features = sample.edges[0], sample.features
+def in_rows_of_chunks(model: InitialModel) -> InitialModel:
+    """The model of one whose sample's place is ``StaleChunks``, with ``GraphInChunks`` there."""
+    sample = model.sample
+    assert isinstance(sample.place, StaleChunks)
+    return model.with_sample(replace(sample, place=GraphInChunks(
+        sample.place.parts, sample.edges[0], sample.element_width)))
+
+
+def chunks_of(sample: Sample) -> Iterator[Sample]:
+    """The chunks of a whole graph's sample whose place is ``GraphInChunks``, in order."""
+    graph, edges, features = sample.place, sample.edges[0], sample.features
+    assert isinstance(graph, GraphInChunks)
     outgoing = edges.T.tocsr()
     for number in range(int(graph.chunks.max()) + 1):
         ranks = np.flatnonzero(graph.chunks == number)

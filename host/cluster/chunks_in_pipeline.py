@@ -4,15 +4,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from hypercast.host.cluster.chunk_rows import GraphInChunks, chunks_of
+from hypercast.host.cluster.chunk_rows import GraphInChunks
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.layers_in_pipeline import LayersInPipeline
-from hypercast.host.cluster.reference_stage import ReferenceStage
+from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.schedules.turns import all_forward_all_backward
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.rows import Older
-from hypercast.reference.stale_rows import StaleChunks
+from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
@@ -27,29 +27,33 @@ class ChunksInPipeline(LayersInPipeline):
 
     Parameters
     ----------
+    device : TrainingDevice
+        Has this rank's layers: a ``StageDevice`` that takes the whole graph and its chunks.
     model : InitialModel
-        The whole model; its sample's ``place`` is ``StaleChunks``.
+        The whole model; its sample's ``place`` is ``GraphInChunks``.
     group, runs
         As of ``LayersInPipeline``.
+    chunks : sequence of Sample
+        The chunks, as of ``chunks_of``.
     """
 
-    def __init__(self, model: InitialModel, group: Group, runs: Sequence[range]) -> None:
-        sample = model.sample
-        assert isinstance(sample.place, StaleChunks)
-        self._rows = GraphInChunks(sample.place.parts, sample.edges[0], sample.element_width)
-        sample = replace(sample, place=self._rows)
-        model = model.with_sample(sample)
-        self._reference = ReferenceStage(model, runs[group.rank])
-        super().__init__(self._reference, model, group, runs)
-        self._chunks = list(chunks_of(sample, self._rows))
+    def __init__(self, device: TrainingDevice, model: InitialModel, group: Group,
+                 runs: Sequence[range], chunks: Sequence[Sample]) -> None:
+        super().__init__(device, model, group, runs)
+        assert isinstance(model.sample.place, GraphInChunks)
+        self._rows = model.sample.place
+        self._chunks = chunks
+        self._begun = model.state.step > 0
 
     def train_step(self, *, record: bool = False) -> Metrics:
-        if not self._reference.oracle.step:
-            metrics = super().train_step(record=record)
-        else:
-            metrics = self.train_on(self._chunks)
-        self._rows.end_step()
-        return metrics
+        if self._begun and not record:
+            return self.train_on(self._chunks)
+        self._begun = True
+        return super().train_step(record=record)
+
+    def load_state(self, state: TrainingState) -> None:
+        super().load_state(state)
+        self._begun = state.step > 0
 
     def _turns(self, count: int) -> Iterator[tuple[bool, int]]:
         return all_forward_all_backward(count)

@@ -14,7 +14,7 @@ from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
-__all__ = ["in_chunks", "in_stale_parts", "parts_of"]
+__all__ = ["in_chunks", "in_stale_parts", "parts_of", "renumbered"]
 
 
 def parts_of(sample: Sample, division: Division,
@@ -48,7 +48,7 @@ def parts_of(sample: Sample, division: Division,
     for board, ranks in enumerate(own):
         halos = {transposed: _halo(own, outside[transposed], division.boards, board)
                  for transposed in directions}
-        local = {transposed: _renumbered(rows[transposed][board], ranks, outside[transposed][board])
+        local = {transposed: renumbered(rows[transposed][board], ranks, outside[transposed][board])
                  for transposed in directions}
         features = sample.features.values[ranks]
         arguments = (ranks, sample.training_vertices, local[True], halos, sample.element_width,
@@ -121,7 +121,7 @@ def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: 
         other: int(count) for other, count in enumerate(counts) if count})
 
 
-def _renumbered(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
+def renumbered(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
     """Edges whose columns are rows here, then those of the halo."""
     place = np.zeros(part.shape[1], dtype=part.indices.dtype)
     place[ranks] = np.arange(len(ranks))

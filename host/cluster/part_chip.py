@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+from hypercast.host.cluster.piece_parts import run_parts
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
 from hypercast.host.compiler.pieces import Pieces
@@ -67,17 +68,8 @@ class PartChip(SteppedChip):
 
     def _through(self, piece: str) -> tuple[Metrics, int]:
         """All parts of a piece; returns the last one's metrics, and saturations of all."""
-        saturations = 0
-        for entry, name in self._pieces.parts(piece):
-            if name is not None:
-                self._cross(name, transposed=piece == BACKWARD)
-            if piece == EVALUATE:
-                metrics, cycles = self._run(entry)
-                self.evaluate_cycles += cycles
-            else:
-                metrics = self._piece(entry)
-            saturations += self._saturated
-        return metrics, saturations
+        return run_parts(self, self._pieces, piece, lambda _, name: self._cross(
+            name, transposed=piece == BACKWARD))
 
     def _cross(self, name: Tensor, *, transposed: bool) -> None:
         """Rows of a tensor go to those who need them, and theirs come."""

@@ -105,12 +105,7 @@ class StageChip(SteppedChip):
 
     def run(self, piece: str) -> tuple[Metrics, int]:
         """Run a piece; returns its metrics, and saturations."""
-        if piece == EVALUATE:
-            metrics, cycles = self._run(piece)
-            self.evaluate_cycles += cycles
-        else:
-            metrics = self._piece(piece)
-        return metrics, self._saturated
+        return self.run_entry(piece, training=piece != EVALUATE)
 
     @property
     def begun(self) -> dict[Tensor, tuple[int, int | None]]:

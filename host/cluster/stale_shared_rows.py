@@ -48,6 +48,9 @@ class StaleSharedRows(SharedRows):
         self._group.ahead(name)
         return self._rows.replaced(name, fresh().astype(np.int64), exponent)
 
+    def end_step(self) -> None:
+        self._rows.end_step()
+
     @property
     def kept(self) -> dict[Tensor, Older]:
         """The rows that are kept, of the halo's vertices."""

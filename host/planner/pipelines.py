@@ -276,8 +276,13 @@ def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStag
     runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
     if not (able and joined and runs) or kind.hidden or kind.two_engines:
         return NOT_YET
-    alone = len(stages) == 1 and not synchronous  # one process computes what stages would
-    return REFERENCES if alone or discipline.chunked else ANYTHING
+    if len(stages) == 1 and not synchronous:  # one process computes what stages would
+        return REFERENCES
+    # The first step and evaluations are of the whole graph; and programs end before each sum.
+    whole = not discipline.chunked or not any(
+        shortage(problem, stage.layers, board, "", PIECES, halo=1)
+        for stage in stages for board in stage.boards)
+    return ANYTHING if whole else REFERENCES
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:

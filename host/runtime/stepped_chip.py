@@ -81,6 +81,7 @@ class SteppedChip(ChipDevice):
         self._piece("update")
         self._ended = True
         self.saturations = sums.saturations + self._saturated
+        self._model.sample.place.end_step()
         self._step += 1
 
     def entries(self) -> dict[Tensor, tuple[int, int | None]]:
@@ -100,6 +101,15 @@ class SteppedChip(ChipDevice):
     def phase_cycles(self) -> dict[str, int]:
         """Phase name to cycles of all programs of the last step here."""
         return self._phases_of_step
+
+    def run_entry(self, entry: str, *, training: bool) -> tuple[Metrics, int]:
+        """Run a program of a step or of an evaluation; returns its metrics, and saturations."""
+        if training:
+            metrics = self._piece(entry)
+        else:
+            metrics, cycles = self._run(entry)
+            self.evaluate_cycles += cycles
+        return metrics, self._saturated
 
     def _piece(self, entry: str) -> Metrics:
         """Run a program of a step."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.chunk_rows import chunks_of, in_rows_of_chunks
 from hypercast.host.cluster.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -136,7 +137,10 @@ class Share:
         assignment = self._assignment
         runs = assignment.runs or runs_of_layers(model.network, model.sample, group.size)
         if assignment.chunks:
-            return ChunksInPipeline(model, group, runs)
+            model = in_rows_of_chunks(model)
+            chunks = [*chunks_of(model.sample)]
+            return ChunksInPipeline(self._devices.of_chunks(model, group, runs[group.rank], chunks),
+                                    model, group, runs, chunks)
         staleness = weight_staleness(assignment, model)
         if staleness:
             device = self._devices.of_older_weights(

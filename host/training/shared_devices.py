@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Self
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.cluster.chunk_chip import ChunkChip
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.older_weights_chip import OlderWeightsChip
@@ -26,7 +27,7 @@ from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.device import Device
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
-from hypercast.reference.sample import Mantissas
+from hypercast.reference.sample import Mantissas, Sample
 
 __all__ = ["SharedDevices"]
 
@@ -127,6 +128,16 @@ class SharedDevices:
         pieces = self._pieces(model, layers, capacity)
         chip = OlderWeightsChip(self._transport(group), pieces, model, staleness,
                                 progress=self._progress)
+        chip.spent = group.spend
+        return chip
+
+    def of_chunks(self, model: InitialModel, group: Group, layers: range,
+                  chunks: Sequence[Sample]) -> TrainingDevice:
+        """A device with a run of layers, that takes chunks of a graph: a ``StageDevice``."""
+        if not self.is_chip(group.rank):
+            return ReferenceStage(model, layers)
+        chip = ChunkChip(self._transport(group), model, self._device.config, layers, chunks,
+                         progress=self._progress)
         chip.spent = group.spend
         return chip
 

@@ -16,9 +16,8 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
-__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_device_names", "check_evaluator",
-           "check_micro_batches", "check_sharing", "check_stale_devices", "completed",
-           "smoothing_of"]
+__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_alone", "check_device_names",
+           "check_evaluator", "check_micro_batches", "check_sharing", "completed", "smoothing_of"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
@@ -75,29 +74,21 @@ def smoothing_of(assignment: Assignment) -> int | None:
     return found
 
 
-def check_stale_devices(assignment: Assignment, devices: Iterable[str], *, alone: bool) -> None:
-    """Raise ``DescriptionError`` if chips are to take rows of chunks; or anything that is older,
-    if one is ``alone``.
-    """
+def check_alone(assignment: Assignment, devices: Iterable[str]) -> None:
+    """Raise ``DescriptionError`` if a chip is to train alone with anything that is older."""
     chips = " or ".join(sorted({*devices} - {"reference"}))
     if not chips or not assignment.stale:
         return
-    if assignment.chunks:
-        raise DescriptionError(
-            f"[device] boards take rows of chunks, and each of them is a reference so far, not "
-            f"{chips}; leave the device out, or train without staleness", "device", "name")
-    if alone:
-        what = "older weights" if assignment.older_weights else "stale halos"
-        raise DescriptionError(
-            f"[device] one process computes what boards with {what} would, and is a "
-            f"reference, not {chips}; leave the device out, or take the boards", "device", "name")
+    what = "rows of chunks" if assignment.chunks else \
+        "older weights" if assignment.older_weights else "stale halos"
+    raise DescriptionError(
+        f"[device] one process computes what boards with {what} would, and is a reference, not "
+        f"{chips}; leave the device out, or take the boards", "device", "name")
 
 
-def check_sharing(boards: int, assignment: Assignment, devices: Iterable[str], recipe: Recipe, *,
-                  check: bool) -> None:
+def check_sharing(boards: int, assignment: Assignment, recipe: Recipe, *, check: bool) -> None:
     """Raise ``DescriptionError`` if so many boards cannot share a training; says what to do."""
     scheme = assignment.scheme
-    check_stale_devices(assignment, devices, alone=False)
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")

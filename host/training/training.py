@@ -44,10 +44,10 @@ from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.share import Share
 from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import (
+    check_alone,
     check_device_names,
     check_micro_batches,
     check_sharing,
-    check_stale_devices,
     completed,
     smoothing_of,
 )
@@ -127,11 +127,10 @@ class Training:
         self._assignment, self._boards = assignment, boards
         self._cluster = cluster.only(assignment.boards) if cluster else None
         if boards:
-            devices = SharedDevices(device, progress).on(self._cluster)
-            check_sharing(boards, assignment, map(devices.name, range(boards)), self.recipe,
-                          check=check)
+            SharedDevices(device, progress).on(self._cluster)  # refuses two kinds of devices
+            check_sharing(boards, assignment, self.recipe, check=check)
         else:
-            check_stale_devices(assignment, device.names, alone=True)
+            check_alone(assignment, device.names)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.chosen else None

@@ -26,6 +26,8 @@ def test_without_smoothing_rows_are_those_of_the_step_before(steps):
             wanted = np.ldexp(before[0].astype(float), before[1] - exponent)
             limited = np.clip(np.rint(wanted), -(1 << 15), (1 << 15) - 1)
             assert np.array_equal(found, limited)
+        assert np.array_equal(kept.replaced(T1, rows, exponent), found)  # once more in this step
+        kept.end_step()
         before = rows, exponent
 
 
@@ -34,6 +36,7 @@ def test_with_smoothing_they_are_a_running_mean(steps, share):
     kept, mean = KeptRows(16, round(share * SMOOTHING_ONE)), None
     for rows in steps:
         found = kept.replaced(T1, rows, -8)
+        kept.end_step()
         if mean is not None:
             assert np.allclose(found, mean, atol=0.51 + len(steps) / 256)
         mean = rows if mean is None else share * mean + (1 - share) * rows
@@ -43,6 +46,7 @@ def test_small_changes_are_not_lost():
     kept = KeptRows(8, round(0.95 * SMOOTHING_ONE))
     for value in (0, *[4] * 60):
         found = kept.replaced(T1, np.full((1, 1), value), 0)
+        kept.end_step()
     assert found == 4
 
 
@@ -51,6 +55,8 @@ def test_small_changes_are_not_lost():
 def test_exponents_far_apart(exponent, expected):
     kept = KeptRows(8, 0)
     kept.replaced(T1, np.array([[10, -1]]), 0)
+    assert not kept.kept
+    kept.end_step()
     assert kept.kept[T1].exponent == -8
     found = kept.replaced(T1, np.array([[0, 0]]), exponent)
     assert found[0, 0] == expected
@@ -73,6 +79,7 @@ def test_parts_sum_their_own_rows_and_old_ones_of_others(vertices, parts, seed, 
         found = split @ place.with_neighbours(
             rows, transposed=transposed, name=name, exponent=0)
         assert np.array_equal(found, inside @ rows + (matrix.toarray() - inside) @ before)
+        place.end_step()
         before = rows
     for exact in (FEATURES, name.made(Pass.EVALUATION)):
         found = split @ place.with_neighbours(rows + 1, transposed=transposed, name=exact,
@@ -85,6 +92,7 @@ def test_what_is_kept_goes_on_elsewhere():
     one, other = (StaleParts(np.array([0, 0, 1, 1]), edges, 16, 100) for _ in range(2))
     rows = np.arange(8).reshape(4, 2)
     one.with_neighbours(rows, transposed=False, name=T1, exponent=-3)
+    one.end_step()
     assert set(one.kept) == {T1} and isinstance(one.kept[T1], Older)
     other.keep(one.kept)
     found = [place.with_neighbours(rows + 5, transposed=False, name=T1, exponent=-2)
@@ -112,4 +120,5 @@ def test_chunks_sum_rows_of_those_that_went_before(vertices, chunks, seed, trans
         found = split @ place.with_neighbours(
             rows, transposed=transposed, name=name, exponent=0)
         assert np.array_equal(found, been @ rows + late @ before)
+        place.end_step()
         before = rows

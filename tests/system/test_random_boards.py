@@ -29,21 +29,22 @@ def trainings(draw):
     names, vertices = draw(BOARDS), draw(st.integers(16, 50))
     graph = random_graph(vertices, draw(st.integers(30, 150)), features=draw(st.integers(1, 24)),
                          classes=draw(st.integers(2, 4)), seed=draw(st.integers(0, 2**32 - 1)))
-    scheme = draw(st.sampled_from(["samples", "graph", "layers", "older weights"]))
+    scheme = draw(st.sampled_from(["samples", "graph", "layers", "older weights", "chunks"]))
     name, additions = draw(st.sampled_from(MODELS if scheme == "older weights" else
                                            [*MODELS, *WAITING]))
     layers = 4 if name == "mixhop" else draw(st.integers(3, 4))
     model = Model(name, layers=layers, hidden=draw(st.integers(1, 7)),
                   dropout=draw(st.sampled_from([0.0, 0.5])), **additions)
-    assignment = Assignment(scheme="layers", **draw(st.sampled_from(
-        [{"versions": 2}, {"stages": 2}]))) if scheme == "older weights" else \
+    older = {"older weights": [{"versions": 2}, {"stages": 2}],
+             "chunks": [{"chunks": count} for count in (2, 3, 5)]}.get(scheme)
+    assignment = Assignment(scheme="layers", **draw(st.sampled_from(older))) if older else \
         Assignment(scheme=scheme)
     options = {"assignment": assignment, "epochs": 2,
                "optimiser": draw(st.sampled_from(OPTIMISERS)),
                "seed": draw(st.integers(0, 2**20))}
     # Neighbours have other vertices in each layer, which all of WAITING's take together.
     samplings = SUBGRAPHS if (name, additions) in WAITING else [*SUBGRAPHS, *NEIGHBOURS]
-    if scheme == "samples" or (scheme != "graph" and draw(st.booleans())):
+    if scheme == "samples" or (scheme not in ("graph", "chunks") and draw(st.booleans())):
         options |= {"sampling": draw(st.sampled_from(samplings)),
                     "micro_batches": draw(st.integers(len(names.split(",")), 4))}
     return names, graph, model, options

@@ -33,13 +33,14 @@ def chunked(chunks, **more):
 @settings(max_examples=12, deadline=None)
 @given(st.sampled_from(list(GRAPHS)), st.sampled_from(list(MODELS)), st.sampled_from(OPTIMISERS),
        st.sampled_from(["combine_first", "aggregate_first"]), st.booleans(), st.integers(1, 4),
-       st.integers(1, 7), st.sampled_from([8, 16]), st.booleans())
+       st.integers(1, 7), st.sampled_from([8, 16]), st.booleans(),
+       st.sampled_from([(5, 5, 5), (4, 3, 4, 3)]))
 def test_bits_are_those_of_one_process(graph, model, optimiser, order, residual, boards, chunks,
-                                       width, jumping):
+                                       width, jumping, hidden):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
     arguments = GRAPHS[graph], Model(
-        model, hidden=(5, 5, 5), dropout=dropout, order=order,
-        jumping=jumping and model not in ("gcnii", "mixhop"),
+        model, hidden=hidden if model == "mixhop" else (5, 5, 5), dropout=dropout,
+        order=order, jumping=jumping and model not in ("gcnii", "mixhop"),
         residual=residual and model == "gcn"), Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": chunked(chunks)}
     try:

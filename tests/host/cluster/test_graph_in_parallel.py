@@ -5,7 +5,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError
@@ -69,9 +68,6 @@ def test_predictions_are_in_the_order_of_the_graph():
 
 
 @pytest.mark.parametrize(("options", "message"), [
-    ({"device": Device("reference,rtl,rtl"), "assignment": Assignment(scheme="layers", chunks=2)},
-     "boards take rows of chunks, and each of them is a reference so far, not rtl; leave the "
-     "device out, or train without staleness"),
     ({"device": Device("reference,rtl")}, "name has 2 devices, reference,rtl, but 3 boards train"),
     ({"check": True}, "--check compares one board with the reference, but 3 train together"),
 ])

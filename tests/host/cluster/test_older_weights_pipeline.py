@@ -150,7 +150,7 @@ def test_steps_overlap():
     ({"assignment": STALE, "device": Device("rtl")}, DescriptionError,
      "one process computes what boards with older weights would, and is a reference, not rtl"),
     ({"assignment": Assignment(scheme="layers", chunks=2), "device": Device("rtl")},
-     DescriptionError, "each of them is a reference so far, not rtl"),
+     DescriptionError, "what boards with rows of chunks would, and is a reference, not rtl"),
     ({"assignment": STASHED[4], "model": Model(hidden=(4,), order="combine_first")},
      DescriptionError, "4 stages share 2 layers, but each needs one"),
 ])

@@ -2,7 +2,7 @@
 
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.pipelines import BoardStage, evaluated
-from hypercast.host.planner.plan import REFERENCES, Plan
+from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import gnnpipe
@@ -20,13 +20,19 @@ def test_boards_work_on_different_chunks_at_the_same_time():
     training = problem(20000)
     [plan] = gnnpipe.plans(training)
     assert isinstance(plan, Plan)
-    assert plan.trains == REFERENCES and not plan.exact
+    assert plan.trains == ANYTHING and not plan.exact
     assert plan.pieces > 1 and plan.schedule == "GPipe"
     boards = {board.name: board for board in training.boards}
     stages = [BoardStage(tuple(layer - 1 for layer in share.layers), (boards[share.boards[0]],))
               for share in plan.shares]
     whole = evaluated(training, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=1)
     assert plan.seconds < 0.7 * whole.seconds
+
+
+def test_chips_need_room_for_the_program_of_the_whole_graph():
+    training = problem(3_000_000)
+    [plan] = gnnpipe.plans(training)
+    assert plan.pieces > 1 and plan.trains == REFERENCES
 
 
 def test_there_are_no_more_chunks_than_vertices():
