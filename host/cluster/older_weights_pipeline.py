@@ -141,8 +141,8 @@ class OlderWeightsPipeline(LayersInPipeline):
             EDGES: (samples[-1].edge_exponent, None),
             FEATURES: (samples[-1].features.exponent, None)}
         device.set_entries({**entries, **self._totals.entries(own)})
-        self.saturations = int(self._group.sum(np.array([saturations]))[0])
         self._group.end_step()
+        self.saturations = int(self._group.sum(np.array([saturations]))[0])
         return self._totals.metrics(metrics)
 
     def _pass(self, step: _Step, stage: StagePasses, *, forward: bool) -> None:

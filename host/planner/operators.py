@@ -200,7 +200,8 @@ class OperatorGraph:
         sources, targets : iterable of int
             Operators of the stage that makes the results, and of the one that reads them.
         forward : bool
-            Whether results go to ``targets``; else their gradients come back to ``sources``.
+            Whether results go to ``targets``; else their gradients come back to ``sources``. What
+            operators of both stages add to a gradient is added up in ``sources``.
         """
         made, read = {*sources}, {*targets}
         skipping = {(source, target) for source, target, _ in self.skips}
@@ -211,4 +212,5 @@ class OperatorGraph:
             return sum(self.operators[number].output for number in found) + sum(
                 self.operators[number].mask for number in plain)
         return sum(self.operators[number].output for number in (*plain, *(
-            source for source, target, taker in self.skips if target in read and taker in made)))
+            source for source, *ends in self.skips
+            if (ends[0] in read and ends[1] in made) or (ends[0] in made and ends[1] in read))))

@@ -8,7 +8,7 @@ from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.compiler.piece_program import PIECES
 from hypercast.host.planner.chip_limits import SUMMED, programs_of_one, shortage
-from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.operators import Footprint, OperatorGraph
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, PlannedShare
 from hypercast.host.planner.problem import Problem
 from hypercast.host.schedules.execution import PipelineTimeline, run
@@ -106,11 +106,22 @@ def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
     edges = []
     for source, first in enumerate(stages):
         for target, second in enumerate(stages):
-            sizes = [graph.crossing(first.layers, second.layers, forward=forward)
-                     if source != target else 0 for forward in (True, False)]
+            sizes = _crossing(graph, stages, source, target)
             if any(sizes) or (chain and target == source + 1):
                 edges.append(_edge(problem, source, target, first, second, sizes))
     return Pipeline(tuple(made), tuple(edges))
+
+
+def _crossing(graph: OperatorGraph, stages: Sequence[BoardStage], source: int,
+              target: int) -> tuple[int, int]:
+    """Bytes from one stage to another that reads its results, and back."""
+    if source == target:
+        return 0, 0
+    first, second = stages[source].layers, stages[target].layers
+    forward = graph.crossing(first, second, forward=True)
+    # Where neither reads the other, the one that comes first adds up gradients.
+    back = graph.crossing(first, second, forward=False) if forward or source < target else 0
+    return forward, back
 
 
 def _edge(problem: Problem, source: int, target: int, first: BoardStage, second: BoardStage,
@@ -223,14 +234,21 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     def worked(count: int) -> PipelineTimeline:
         return run(pipeline, SCHEDULES[schedule], count, in_flight=in_flight, waiting=waiting)
 
+    agreed = agreed_seconds(problem, [board for stage in stages for board in stage.boards])
     if discipline.flush:
         timeline = worked(pieces)
-        seconds = timeline.seconds
+        seconds = timeline.seconds if discipline.chunked else problem.mean_step(
+            lambda size: (timeline if size == pieces else worked(size)).seconds)
     else:
         # The first steps fill the pipeline.
         first = pieces * -(-sum(len(stage.boards) for stage in stages) // pieces)
-        timeline = worked(first + 2 * pieces)
+        some = first + 2 * pieces
+        timeline = worked(some)
         seconds = (timeline.seconds - worked(first).seconds) / 2
+        if samples := problem.samples:  # boards wait for each other at the end of an epoch
+            epoch = worked(samples).seconds if samples < some else \
+                timeline.seconds + (samples - some) / pieces * seconds
+            seconds = (epoch + agreed) / sum(count for _, count in problem.steps)
     memory = {}
     for stage, peak in zip(stages, timeline.peaks, strict=True):
         # All chunks together are the whole graph.
@@ -243,14 +261,13 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     graph = problem.graph
     weights = [sum(graph.operators[layer].weights for layer in stage.layers) for stage in stages]
     crossing = problem.micro_batches * sum(
-        graph.crossing(first.layers, second.layers, forward=forward)
-        for first in stages for second in stages if first is not second
-        for forward in (True, False)) + 2 * SUM_BYTES * sum(
+        sum(_crossing(graph, stages, *pair))
+        for pair in itertools.product(range(len(stages)), repeat=2)) + 2 * SUM_BYTES * sum(
         (len(stage.boards) - 1) * count for stage, count in zip(stages, weights, strict=True))
     seconds += max(reduced_seconds(problem, stage.boards, count)
                    for stage, count in zip(stages, weights, strict=True))
     if discipline.flush:  # else each board knows what it needs from the step before
-        seconds += agreed_seconds(problem, [board for stage in stages for board in stage.boards])
+        seconds += agreed
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,

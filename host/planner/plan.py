@@ -60,7 +60,7 @@ class Plan:
         Into how many pieces each layer is split by its columns; empty if none is. Then a share's
         layers are numbers of pieces.
     seconds : float
-        Predicted time of a step.
+        Predicted time of a step: the mean of an epoch's, if its samples are known.
     memory : dict
         Bytes that each board needs, by its name.
     traffic : float

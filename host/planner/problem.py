@@ -1,7 +1,7 @@
 """What the planner is asked: a network, on what, with which boards."""
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
@@ -84,6 +84,8 @@ class Problem:
         Micro-batches of a step: samples whose gradients are added up. 1 for a whole graph.
     adam : bool
         Whether the optimiser is Adam.
+    samples : int
+        Samples of an epoch; 0 if that is not known.
 
     Raises
     ------
@@ -97,6 +99,7 @@ class Problem:
     statistics: Statistics
     micro_batches: int = 1
     adam: bool = False
+    samples: int = 0
     _graphs: dict[Statistics, OperatorGraph] = field(default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
@@ -112,14 +115,30 @@ class Problem:
 
     @classmethod
     def of_network(cls, cluster: Cluster, network: Network, statistics: Statistics, *,
-                   choose: bool = True, micro_batches: int = 1, adam: bool = False) -> Self:
+                   choose: bool = True, micro_batches: int = 1, adam: bool = False,
+                   samples: int = 0) -> Self:
         """The problem of a network; ``choose`` takes the first board's orders of products."""
         if choose:
             network = chosen_orders(network, statistics, cluster.boards[0])
         return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
-                   layers=tuple(NetworkLayer(f"layer {number}", network, number)
+                   samples=samples, layers=tuple(NetworkLayer(f"layer {number}", network, number)
                                 for number in range(1, len(network.layers) + 1)),
                    edges=_edges(network))
+
+    @property
+    def steps(self) -> tuple[tuple[int, int], ...]:
+        """Micro-batches of the steps of an epoch, each with the number of steps that have so many.
+
+        The last step may have fewer than others.
+        """
+        full, rest = divmod(self.samples or self.micro_batches, self.micro_batches)
+        return tuple((size, count) for size, count in ((self.micro_batches, full), (rest, 1))
+                     if size and count)
+
+    def mean_step(self, seconds: Callable[[int], float]) -> float:
+        """The mean over an epoch's steps of their seconds, by their numbers of micro-batches."""
+        return sum(count * seconds(size) for size, count in self.steps) / sum(
+            count for _, count in self.steps)
 
     @property
     def is_one_network(self) -> bool:

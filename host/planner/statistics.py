@@ -27,6 +27,9 @@ class Statistics:
     halos : tuple of (int, int)
         Numbers of boards, and how many vertices of others one of that many reads: of a graph that
         was divided.
+    cuts : tuple of (int, int, int)
+        Numbers of boards, and how many vertices and entries of the adjacency matrix one of that
+        many has of a vertex cut, at most: of a graph that was cut.
 
     Raises
     ------
@@ -39,6 +42,7 @@ class Statistics:
     sampled: bool = False
     law: str = "power"
     halos: tuple[tuple[int, int], ...] = ()
+    cuts: tuple[tuple[int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
         if len(self.vertices) != len(self.edges) + 1:
@@ -47,9 +51,11 @@ class Statistics:
 
     @classmethod
     def whole(cls, vertices: int, edges: int, layers: int,
-              halos: tuple[tuple[int, int], ...] = ()) -> Self:
+              halos: tuple[tuple[int, int], ...] = (),
+              cuts: tuple[tuple[int, int, int], ...] = ()) -> Self:
         """The statistics of a whole graph."""
-        return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers, halos=halos)
+        return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers, halos=halos,
+                   cuts=cuts)
 
     @property
     def square(self) -> bool:
@@ -75,6 +81,18 @@ class Statistics:
         degrees, counts = degree_counts(self.vertices[0], self.edges[0], self.law)
         read = 1 - (1 - 1 / count) ** degrees.astype(float)
         return round(float(counts @ read) * (count - 1) / count)
+
+    def cut(self, count: int) -> tuple[int, int]:
+        """Vertices, and entries of the adjacency matrix, of one of ``count`` parts of a vertex cut.
+
+        Where that is not known, they are expected ones.
+        """
+        for known, vertices, edges in self.cuts:
+            if known == count:
+                return vertices, edges
+        vertices = self.replicas(count)
+        # Each copy of a vertex has a loop of its own.
+        return vertices, max(1, (self.edges[0] - self.vertices[0]) // count + vertices)
 
     def replicas(self, count: int) -> int:
         """Vertices that a part has an edge of, if edges are dealt by degree-based hashing.

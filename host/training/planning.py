@@ -11,6 +11,7 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.sampling.vertex_cut import largest_part
 from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
@@ -57,15 +58,18 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
         return problem_of_network(
             replace(description, recipe=replace(recipe, micro_batches=most)), cluster, network,
-            _sampled(source))
-    matrix, halos = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
+            _sampled(source), samples=len(source))
+    matrix, halos, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), [], []
     most = min(len(cluster.boards), graph.vertices)
     for count in part_counts(most) if counts is None else counts:
         progress(f"dividing the graph among {count} boards")
         halos.append((count, int(Division.of(
             matrix, count, vertex_work=vertex_work(network)).halos.max())))
+        vertices, edges = largest_part(graph, count, recipe.seed)
+        # Each copy of a vertex has a loop of its own, if there are such.
+        cuts.append((count, vertices, edges + vertices * (matrix.nnz > graph.edges.nnz)))
     return problem_of_network(description, cluster, network, Statistics.whole(
-        graph.vertices, matrix.nnz, len(network.layers), tuple(halos)))
+        graph.vertices, matrix.nnz, len(network.layers), tuple(halos), tuple(cuts)))
 
 
 def _sampled(source: SampleSource) -> Statistics:
@@ -79,12 +83,12 @@ def _sampled(source: SampleSource) -> Statistics:
 
 
 def problem_of_network(description: Description, cluster: Cluster, network: Network,
-                       statistics: Statistics) -> Problem:
+                       statistics: Statistics, samples: int = 0) -> Problem:
     """What the planner is asked of a network on vertices and edges that are only counted."""
     recipe = description.recipe
     return Problem.of_network(
         cluster, network, statistics, choose=description.model.chosen,
-        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam")
+        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam", samples=samples)
 
 
 def planned(description: Description, problem: Problem, *, staleness: bool = False,

@@ -17,7 +17,7 @@ from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 from hypercast.rtl.isa import Split
 
-__all__ = ["VertexCut"]
+__all__ = ["VertexCut", "largest_part"]
 
 
 class VertexCut:
@@ -54,16 +54,7 @@ class VertexCut:
                  layers: int, seed: int = 0) -> None:
         self._graph, self._normalisation, self._epsilon = graph, normalisation, gin_epsilon
         self._layers, self._parts = layers, parts
-        matrix = graph.edges
-        rows = np.repeat(np.arange(graph.vertices), np.diff(matrix.indptr))
-        columns = matrix.indices
-        self._degrees: IntArray = (np.bincount(rows, minlength=graph.vertices)
-                                   + np.bincount(columns, minlength=graph.vertices))
-        self._drawn: IntArray = generator_of(seed).integers(parts, size=graph.vertices)
-        # Both directions of an edge have the same lower end.
-        first, second = np.minimum(rows, columns), np.maximum(rows, columns)
-        lower = np.where(self._degrees[second] < self._degrees[first], second, first)
-        self._edge_parts: IntArray = self._drawn[lower]
+        self._degrees, self._drawn, self._edge_parts = _dealt(graph, parts, seed)
         self._train: BoolArray = graph.splits == Split.TRAIN
         self._batch = lru_cache(maxsize=None)(self._cut)
         shares = [self._shares(part) for part in range(parts)]
@@ -107,3 +98,37 @@ class VertexCut:
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers, number=part,
             loss_weights=shares[vertices] * self._train[vertices]
             * (self._parts / np.count_nonzero(self._train)))
+
+
+def largest_part(graph: Graph, parts: int, seed: int) -> tuple[int, int]:
+    """The most vertices, and the most edges, that a part of a ``VertexCut`` has.
+
+    Parameters
+    ----------
+    graph, parts, seed
+        As of ``VertexCut``.
+    """
+    degrees, drawn, edge_parts = _dealt(graph, parts, seed)
+    here = np.zeros((graph.vertices, parts), dtype=bool)
+    here[_rows(graph), edge_parts] = here[graph.edges.indices, edge_parts] = True
+    alone = np.flatnonzero(degrees == 0)
+    here[alone, drawn[alone]] = True
+    return (int(np.count_nonzero(here, axis=0).max()),
+            int(np.bincount(edge_parts, minlength=parts).max()))
+
+
+def _rows(graph: Graph) -> IntArray:
+    """The vertex that each edge leads to."""
+    return np.repeat(np.arange(graph.vertices), np.diff(graph.edges.indptr))
+
+
+def _dealt(graph: Graph, parts: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Degree of every vertex, the part that it draws, and the part of every edge."""
+    rows, columns = _rows(graph), graph.edges.indices
+    degrees: IntArray = (np.bincount(rows, minlength=graph.vertices)
+                         + np.bincount(columns, minlength=graph.vertices))
+    drawn: IntArray = generator_of(seed).integers(parts, size=graph.vertices)
+    # Both directions of an edge have the same lower end.
+    first, second = np.minimum(rows, columns), np.maximum(rows, columns)
+    lower = np.where(degrees[second] < degrees[first], second, first)
+    return degrees, drawn, drawn[lower]

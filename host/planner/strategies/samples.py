@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Iterator, Sequence
 
+from hypercast.host.cluster.assignment import turns
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.pipelines import (
@@ -66,11 +67,16 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
     each = [problem.graph.seconds(layers, board) for board in boards]
     if counts is None:
         counts = _dealt(problem.micro_batches, each)
-    computing = max(count * seconds for count, seconds in zip(counts, each, strict=True))
+    order = turns(counts)
+
+    def computing(size: int) -> float:
+        """Seconds of the last board to compute its share of so many micro-batches."""
+        return max(order[:size].count(board) * seconds for board, seconds in enumerate(each))
+
     return Plan(
         strategy=NAME, scheme=NAME, pieces=problem.micro_batches, memory=memory,
         trains=ANYTHING,
-        seconds=computing + reduced_seconds(problem, boards, problem.weights)
+        seconds=problem.mean_step(computing) + reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards),
         traffic=16.0 * (len(boards) - 1) * problem.weights,
         shares=tuple(PlannedShare(boards=(board.name,), layers=problem.numbers, micro_batches=count)

@@ -13,6 +13,7 @@ from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.strategies.graph_parts import part_counts
 
 __all__ = ["NAME", "SCHEME", "evaluated_cut", "plans"]
 
@@ -27,7 +28,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                                             "the graph itself")
         return
     found = [evaluated_cut(problem, problem.fastest[:count])
-             for count in range(2, len(problem.boards) + 1)]
+             for count in part_counts(len(problem.boards))]
     plans = [plan for plan in found if isinstance(plan, Plan)]
     if plans:
         yield min(plans, key=lambda plan: plan.seconds)
@@ -49,9 +50,7 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
         Share of the edges of each board; all are done at once if not given.
     """
     count, layers = len(boards), range(len(problem.layers))
-    whole, vertices = problem.statistics, problem.statistics.replicas(count)
-    # Each copy of a vertex has a loop of its own.
-    edges = max(1, (whole.edges[0] - whole.vertices[0]) // count + vertices)
+    whole, (vertices, edges) = problem.statistics, problem.statistics.cut(count)
     statistics = replace(whole, vertices=(vertices,) * len(whole.vertices),
                          edges=(edges,) * len(whole.edges))
     graph = problem.operators(statistics)

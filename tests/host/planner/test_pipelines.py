@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.layer_crossings import crossings
+from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import ANYTHING
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.planner.strategies import bapipe
+from hypercast.host.planner.strategies import bapipe, pipedream
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
@@ -131,3 +132,34 @@ def test_boards_agree_on_as_many_entries_as_there_are(model):
         layer.order for layer in problem.layers[0].network.layers))
     with Trainer(GRAPH, planned, epochs=1) as trainer:
         assert problem.entries == len(trainer.target.state().exponents)
+
+
+@settings(max_examples=6, deadline=None)
+@given(st.sampled_from([pipedream.DISCIPLINE, pipedream.TWO_VERSIONS]), st.integers(2, 4),
+       st.integers(80, 600), st.sampled_from([0.3, 100]))
+def test_a_pipeline_without_a_flush_is_filled_once_an_epoch(discipline, boards, batch, gigabits):
+    """However few samples an epoch has."""
+    graph = Graph(**blocks(vertices=1500))
+    cluster, model = joined(gigabits), Model(hidden=(24,) * 3, order=("combine_first",))
+    sampling = Sampling(sampler="walks", batch=batch, coverage=2.0)
+    recipe = {"micro_batches": boards, "epochs": 5}
+    problem = problem_of(Description(model=model, sampling=sampling, recipe=make_recipe(
+        recipe, model, Device().config)), cluster, graph, counts=[])
+    plan = evaluated(problem, discipline, [
+        BoardStage(tuple(range(number, number + 1 if number < boards - 1 else 4)), (board,))
+        for number, board in enumerate(cluster.boards[:boards])], "SNO")
+
+    def seconds(group):
+        trainer = Trainer(graph, model, group=group, sampling=sampling, cluster=cluster,
+                          assignment=assignment_of(plan), **recipe)
+        if group.rank:
+            return trainer.follow()
+        with trainer:
+            for _ in range(2):  # of which the first steps are synchronous
+                trainer.step()
+            begun = trainer.virtual_time().seconds
+            trainer.fit()
+            return trainer.virtual_time().seconds - begun
+
+    steps = -(-problem.samples // problem.micro_batches)
+    assert plan.seconds == pytest.approx(on_ranks(boards, seconds)[0] / 3 / steps, rel=0.05)

@@ -4,6 +4,8 @@ import tomllib
 
 import pytest
 import tomli_w
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.gantt import draw_gantt
@@ -13,6 +15,7 @@ from hypercast.host.planner.search import STRATEGIES, search
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
+from tests.host.planner.test_pipelines import GRAPH, joined, networks
 
 NETWORK = Network.of_widths([24, 8, 8, 8, 4])
 BOARDS = load_cluster("u50-4")
@@ -171,3 +174,20 @@ def test_a_board_that_is_too_small_is_named_with_what_it_lacks():
 def test_several_micro_batches_need_samples():
     with pytest.raises(ValueError, match="whole graph has one micro-batch, not 2"):
         Problem.of_network(BOARDS, NETWORK, Statistics.whole(40, 40, 4), micro_batches=2)
+
+
+@settings(max_examples=15, deadline=None)
+@given(networks(), st.integers(1, 4), st.sampled_from([0.3, 100]), st.integers(0, 1),
+       st.integers(1, 9), st.integers(60, 5000), st.integers(1, 30))
+def test_every_strategy_has_an_answer_for_any_network(model, boards, gigabits, sampled, batches,
+                                                      vertices, degree):
+    network = model.network(GRAPH)
+    statistics = Statistics(
+        vertices=(vertices,) * (len(network.layers) + 1),
+        edges=(vertices * degree,) * len(network.layers), sampled=bool(sampled))
+    comparison = search(Problem.of_network(
+        joined(gigabits, boards), network, statistics, micro_batches=batches if sampled else 1,
+        samples=batches + 3 if sampled else 0))
+    assert sorted(one.strategy for one in (*comparison.plans, *comparison.refusals)) == sorted(
+        STRATEGIES)
+    assert all(plan.seconds > 0 and plan.traffic >= 0 for plan in comparison.plans)

@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from hypercast import Graph
-from hypercast.host.graphs.sampling.vertex_cut import VertexCut
+from hypercast.host.graphs.sampling.vertex_cut import VertexCut, largest_part
 from tests.host.graphs.sampling.sampling_cases import matrices, matrix_of
 
 
@@ -45,6 +45,10 @@ def test_parts_have_everything_once(matrix, parts, seed, data):
         assume(False)
     edges, losses = whole(found, vertices)
     np.testing.assert_array_equal(edges, graph.edges.todense())
+    batches = [found.batch(0, number) for number in range(parts)]
+    assert largest_part(graph, parts, seed) == (
+        max(len(batch.inputs) for batch in batches),
+        max(batch.matrices[0].nnz for batch in batches))
     expected = np.zeros(vertices)
     expected[train] = 1 / len(train)
     np.testing.assert_allclose(losses, expected)
