@@ -1,6 +1,7 @@
 """What a chip has a fixed number of: whether what some layers need fits it, by the compiler."""
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.compiler.memory_map import CapacityError, remedy
@@ -11,13 +12,14 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.rtl.config import LARGEST_PROGRAM
 
-__all__ = ["SUMMED", "alone_length", "programs_of_one", "run_length", "shortage"]
+__all__ = ["SUMMED", "SURELY", "SURELY_NOT", "alone_length", "counted", "programs_of_one",
+           "run_length", "shortage"]
 
 #: Programs of a board that has all layers, and samples of its own.
 SUMMED = ("step_sums", "update", "evaluate")
 #: A program is counted as a whole if it may be too long: if its layers, one by one, take more than
-#: this share of the program memory.
-_SURELY = 2 / 3
+#: this share of the program memory. It is surely too long if they take more than the second one.
+SURELY, SURELY_NOT = 2 / 3, 1.5
 #: How to change a chip of a cluster.
 _WAY = "in the cluster's file:"
 _WHAT = {"tensors": "entries of the exponent file", "program_rows": "rows of program memory"}
@@ -75,6 +77,14 @@ def _lacking(board: Board, field: str, needed: int, text: str, share: str) -> st
             f"are needed for {share}; {remedy(config, field, needed, _WAY)}")
 
 
+def counted(length: Callable[[], int]) -> float:
+    """A number of instructions; more than any program memory has, if no chip has room at all."""
+    try:
+        return length()
+    except CapacityError:
+        return math.inf
+
+
 def alone_length(problem: Problem, layer: int, board: Board,
                  statistics: Statistics | None = None) -> int:
     """Instructions of a layer (from 0) by itself; several take about as many as each of them."""
@@ -96,7 +106,7 @@ def run_length(problem: Problem, layers: Sequence[int], board: Board,
     about = sum(alone_length(problem, layer, board, statistics) for layer in layers)
     run = range(layers[0] + 1, layers[-1] + 2)
     one_run = problem.is_one_network and len(run) == len(layers)
-    if not one_run or (not halo and not _SURELY * config.program_rows < about <= LARGEST_PROGRAM):
+    if not one_run or (not halo and not SURELY * config.program_rows < about <= LARGEST_PROGRAM):
         return about, False
     network = problem.layers[0].network
     return program_length(

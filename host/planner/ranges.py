@@ -2,28 +2,16 @@
 
 import itertools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.planner.chip_limits import alone_length, run_length
+from hypercast.host.planner.chip_limits import SURELY_NOT, alone_length, counted, run_length
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
 from hypercast.host.planner.problem import Problem
 
 __all__ = ["Ranges", "refused"]
-
-#: How many times as many instructions layers may take one by one as together, at most.
-_MUCH = 1.5
-
-
-def _counted(length: Callable[[], int]) -> float:
-    """A number of instructions; more than any program memory has, if no chip has room at all."""
-    try:
-        return length()
-    except CapacityError:
-        return math.inf
 
 
 class Ranges:
@@ -57,7 +45,7 @@ class Ranges:
                         for speed, board in kinds.items()}
         self._part = part = problem.statistics.part(chunks)
         self._lengths = {speed: list(itertools.accumulate(
-            (_counted(partial(alone_length, problem, one, board, part)) for one in numbers),
+            (counted(partial(alone_length, problem, one, board, part)) for one in numbers),
             initial=0.0)) for speed, board in kinds.items()}
         #: Entries of the exponent file that the layers from one on need, up to each.
         self._entries = [[len(entries) for entries in itertools.accumulate(
@@ -78,9 +66,9 @@ class Ranges:
         if self._entries[begin][end - begin - 1] > config.tensors:
             return False
         about = lengths[end] - lengths[begin]
-        if not config.program_rows < about < _MUCH * config.program_rows:
+        if not config.program_rows < about < SURELY_NOT * config.program_rows:
             return about <= config.program_rows
-        return _counted(lambda: run_length(self.problem, range(begin, end), board,
+        return counted(lambda: run_length(self.problem, range(begin, end), board,
                                            statistics=self._part)[0]) <= config.program_rows
 
     def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:

@@ -34,3 +34,34 @@ def problem(seconds, boards, *, edges=None, micro_batches=4, output=0, footprint
                               kept=footprint or Footprint()) for board in boards.boards})
         for number, one in enumerate(seconds, 1)), found.edges)
     return found
+
+
+def chains(graph, most):
+    """All ways to divide operators into at most ``most`` stages, each after those that it reads."""
+    def beginning(done):
+        """Stages that can come next, when some operators are done."""
+        found, todo = set(), [frozenset()]
+        while todo:
+            stage = todo.pop()
+            for number in range(len(graph.operators)):
+                larger = stage | {number}
+                if number not in done | stage and larger not in found and (
+                        done | stage).issuperset(graph.sources[number]):
+                    found.add(larger)
+                    todo.append(larger)
+        return found
+
+    def divided(done, left):
+        if len(done) == len(graph.operators):
+            yield []
+        elif left:
+            for stage in beginning(done):
+                for rest in divided(done | stage, left - 1):
+                    yield [tuple(sorted(stage)), *rest]
+
+    return divided(frozenset(), most)
+
+
+def slowest(training, stages):
+    """Seconds of the slowest of some stages, on boards like the slowest of all."""
+    return max(training.graph.seconds(stage, training.fastest[-1]) for stage in stages)

@@ -3,13 +3,21 @@
 import itertools
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.benches.plan_workloads import branched as branched_convolutions
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import Plan
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.stage_room import NONE_FIT
+from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe, graphpipe, piper
 from hypercast.host.planner.strategies.graphpipe import taken_apart
-from tests.host.planner.problems import cluster, problem
+from hypercast.reference.models import model_network
+from tests.host.planner.problems import chains, cluster, problem, slowest
 
 EQUAL = cluster(1, 1, 1, 1)
 
@@ -24,8 +32,17 @@ def branched(branches, length):
     return edges
 
 
-def slowest(stages, times):
-    return max(sum(times[number] for number in stage) for stage in stages)
+def evaluated_on(training, stages, schedule):
+    """What evaluating stages on the fastest boards gives."""
+    return evaluated(training, graphpipe.DISCIPLINE, [
+        BoardStage(stage, (board,))
+        for stage, board in zip(stages, training.fastest, strict=False)], schedule)
+
+
+def unlimited(training):
+    """The plans of partitions that were searched without limits, and reasons why some are none."""
+    return [evaluated_on(training, graphpipe.partition(training, count, limited=False), "paths")
+            for count in range(2, len(training.boards) + 1)]
 
 
 @given(st.integers(1, 3), st.integers(1, 3), st.data())
@@ -38,7 +55,7 @@ def test_both_find_stages_of_all_operators(branches, length, data):
                              (piper, piper.partition(training))):
         assert sorted(number for stage in stages for number in stage) == list(range(count))
         assert len(stages) <= 4
-        found[strategy] = slowest(stages, times)
+        found[strategy] = slowest(training, stages)
     # Stages of a chain may hold parts of several branches, those of a graph whole ones.
     assert found[graphpipe] >= found[piper] - 1e-9
     if branches == 1:
@@ -70,3 +87,79 @@ def test_too_many_downsets_are_not_searched():
     training = problem([1] * 26, EQUAL, edges=branched(6, 4))
     [refusal] = piper.plans(training)
     assert "more than 500 downsets" in refusal.reason
+
+
+def tight(edges, data):
+    """A problem of five operators and three boards, with little memory."""
+    words = st.integers(0, 400)
+    return problem(
+        data.draw(st.lists(st.integers(1, 9), min_size=5, max_size=5)),
+        cluster(1, 1, 1, channel_words=1024, tensors=data.draw(st.sampled_from([16, 32, 128]))),
+        edges=edges, micro_batches=data.draw(st.integers(1, 5)), output=1,
+        footprint=Footprint(data.draw(words), data.draw(words)))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.data())
+def test_no_chain_that_fits_has_a_smaller_bottleneck(data):
+    training = tight(None, data)
+    fit = [slowest(training, stages) for stages in chains(training.graph, 3) if len(stages) > 1
+           and isinstance(evaluated_on(training, stages, "SNO"), Plan)]
+    [found] = graphpipe.plans(training)
+    if not fit:
+        assert found.reason.startswith(NONE_FIT)
+        return
+    least = min(slowest(training, stages) for count in (2, 3)
+                if (stages := graphpipe.partition(training, count)))
+    assert isinstance(found, Plan)
+    assert least == pytest.approx(min(fit))
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.sampled_from([None, branched(3, 1), ((0, 1), (0, 2), (2, 3), (1, 4), (3, 4))]),
+       st.integers(2, 3), st.data())
+def test_limits_that_nothing_reaches_change_nothing(edges, count, data):
+    training = tight(edges, data)
+    stages = graphpipe.partition(training, count, limited=False)
+    if isinstance(evaluated_on(training, stages, "SNO"), Plan) and len(stages) > 1:
+        assert graphpipe.partition(training, count) == stages
+
+
+def boards(count, **fields):
+    return Cluster.of_sections({
+        "boards": {"one": {"board": "vcu128", "count": count, **fields}},
+        "links": {"network": {"gigabits": 100}}})
+
+
+def gcnii(cluster, convolutions):
+    network = model_network("gcnii", 64, (16,) * convolutions, 8)
+    layers = len(network.layers)
+    return Problem.of_network(cluster, network, Statistics(
+        vertices=(800,) * (layers + 1), edges=(8000,) * layers, sampled=True), choose=False,
+        micro_batches=6)
+
+
+@pytest.mark.parametrize(("training", "text"), [
+    (gcnii(boards(5, weight_rows=128), 10), "a weight bank of 128 rows"),
+    (gcnii(boards(3, channel_words=2048), 10), "2.1 MB, but"),
+    (gcnii(boards(4, channel_words=1024), 8), "1.05 MB, but"),
+    (branched_convolutions(boards(5, program_rows=256), 2, 2), "256 rows of program memory"),
+    (branched_convolutions(boards(6, program_rows=256), 2, 3), "256 rows of program memory"),
+])
+def test_stages_are_found_where_the_most_even_ones_do_not_fit(training, text):
+    assert all(isinstance(reason, str) and text in reason for reason in unlimited(training)[-1:])
+    assert not any(isinstance(one, Plan) for one in unlimited(training))
+    for strategy in (graphpipe, piper):
+        [plan] = strategy.plans(training)
+        assert isinstance(plan, Plan), strategy
+        assert sorted(layer for share in plan.shares for layer in share.layers) == list(
+            training.numbers)
+
+
+def test_where_no_stages_fit_a_refusal_says_what_lacks():
+    for strategy in (graphpipe, piper):
+        [refusal] = strategy.plans(gcnii(boards(4, tensors=32), 16))
+        assert refusal.reason.startswith(f"{NONE_FIT}; one-0 (vcu128) has 32 entries of the "
+                                         f"exponent file, but ")
+        assert "are needed for layer 1 to layer" in refusal.reason
+        assert "raise tensors to 64 (in the cluster's file: tensors=64)" in refusal.reason
