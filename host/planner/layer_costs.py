@@ -70,7 +70,8 @@ def _rows(vertices: int, config: Config) -> int:
 def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequence[int]]:
     """A layer between its neighbours, its number there, and the numbers of the levels.
 
-    The neighbours combine first, whatever they do in the network.
+    The first level is what the first of them reads; each other one has the number of the layer that
+    it is the output of. The neighbours combine first, whatever they do in the network.
     """
     last = len(network.layers)
     if network.jumping and number == last and last > 1:
@@ -105,7 +106,7 @@ def _cycles(network: Network, number: int, statistics: Statistics, config: Confi
     layers, place, levels = _window(network, number)
     layers = (*layers[:place - 1], replace(layers[place - 1], order=order), *layers[place:])
     vertices = tuple(statistics.vertices[level] for level in levels)
-    edges = tuple(statistics.edges[level] for level in levels[:-1])
+    edges = tuple(statistics.edges[layer - 1] for layer in levels[1:])
     if statistics.square:
         vertices, edges = vertices[:1], edges[:1]
     return _predicted(layers, place, vertices, edges, statistics.law, statistics.sampled, config)

@@ -1,13 +1,15 @@
 """What the planner knows of the vertices and edges that a micro-batch works on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from hypercast.host.cycle_model.aggregations import degree_counts
+from hypercast.reference.network import LINEAR, Network
 
-__all__ = ["Statistics"]
+__all__ = ["Statistics", "summed_edges"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,3 +113,12 @@ class Statistics:
         expected = home / count + (1 - home / count) * elsewhere
         return min(self.vertices[0], round(float(counts @ expected)))
 
+
+def summed_edges(network: Network, edges: Sequence[int]) -> list[int]:
+    """Entries of the matrices that layers sum with, from those of all layers' matrices.
+
+    A linear layer sums nothing. It is given as many as the layer that has most, so that layers
+    without differences are alike.
+    """
+    return [max(edges) if layer.order == LINEAR else count
+            for layer, count in zip(network.layers, edges, strict=True)]

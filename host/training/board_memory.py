@@ -17,7 +17,7 @@ from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.sharing import LAYERS
 from hypercast.reference.initial_model import InitialModel
@@ -131,7 +131,8 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
     """Room that each board needs, and what its chip lacks."""
     sample, layers = model.sample, len(model.network.layers)
     problem = _problem(model, cluster, Statistics(
-        vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
+        vertices=sample.rows, edges=tuple(summed_edges(
+            model.network, [matrix.nnz for matrix in sample.edges])),
         sampled=not sample.square or model.recipe.micro_batches > 1))
     for rank, (board, most) in enumerate(zip(cluster.boards, in_flight, strict=False)):
         run = runs[rank] if runs else range(1, layers + 1)

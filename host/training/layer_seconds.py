@@ -8,7 +8,7 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.shared_rows import SharedRows
 from hypercast.host.cluster.virtual_time import LayerSeconds, Seconds
 from hypercast.host.planner.layer_costs import layer_cost
-from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 
@@ -43,10 +43,10 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
         board, place = cluster.boards[number], sample.place
         whole = sample.square or isinstance(place, SharedRows | ChunkRows)
         rows = (len(sample.labels),) * len(sample.rows) if whole else sample.rows
+        edges = summed_edges(network, [matrix.nnz for matrix in sample.edges])
         # Samples are much alike: counts are rounded to a fiftieth of themselves.
         found = of_counts(
-            tuple(map(_rounded, rows)), tuple(_rounded(matrix.nnz) for matrix in sample.edges),
-            whole, board)
+            tuple(map(_rounded, rows)), tuple(map(_rounded, edges)), whole, board)
         if not isinstance(place, SharedRows):
             return found
         cores = board.config.cores * board.clock

@@ -16,7 +16,7 @@ from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
-from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.host.planner.strategies import gnnpipe, pipedream, vertex_cut
 from hypercast.host.planner.strategies.graph_parts import part_counts
 from hypercast.host.training.description.conversion import DescriptionError
@@ -58,7 +58,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
         return problem_of_network(
             replace(description, recipe=replace(recipe, micro_batches=most)), cluster, network,
-            _sampled(source), samples=len(source))
+            _sampled(source, network), samples=len(source))
     matrix, halos, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), [], []
     most = min(len(cluster.boards), graph.vertices)
     for count in part_counts(most) if counts is None else counts:
@@ -72,14 +72,15 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         graph.vertices, matrix.nnz, len(network.layers), tuple(halos), tuple(cuts)))
 
 
-def _sampled(source: SampleSource) -> Statistics:
+def _sampled(source: SampleSource, network: Network) -> Statistics:
     """The mean of the first samples."""
     samples = [source.first, *source.epoch(0, range(1, min(_TRIALS, len(source))))]
     return Statistics(
         vertices=tuple(np.mean([sample.rows for sample in samples], axis=0).round()
                        .astype(int).tolist()),
-        edges=tuple(np.mean([[matrix.nnz for matrix in sample.edges] for sample in samples], axis=0)
-                    .round().astype(int).tolist()), sampled=True)
+        edges=tuple(np.mean([summed_edges(network, [matrix.nnz for matrix in sample.edges])
+                             for sample in samples], axis=0).round().astype(int).tolist()),
+        sampled=True)
 
 
 def problem_of_network(description: Description, cluster: Cluster, network: Network,

@@ -1,5 +1,7 @@
 """Costs of layers: near the whole step's, linear in layers, and with the compiler's own layout."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -13,7 +15,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner.layer_costs import chosen_orders, layer_cost
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.models import model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.reference.tensor import FEATURES
 
 BOARD = load_cluster("ulx3s-2").boards[0]
@@ -89,3 +91,19 @@ def test_orders_are_those_of_fewer_cycles():
     dropped = Network.of_widths([4, 64, 4], dropout=0.5)
     assert chosen_orders(dropped, SMALL.whole(400, 20_000, 2), BOARD).layers[0].order \
         == COMBINE_FIRST
+
+
+def test_a_branch_is_of_its_own_edges():
+    """Layers whose matrices differ cost what they do where all have the same one."""
+    network = model_network("mixhop", 12, [8, 8, 8, 8], 4)
+    count = len(network.layers)
+    same = Statistics.whole(400, 2400, count)
+    for number, layer in enumerate(network.layers, 1):
+        if layer.order == LINEAR:
+            continue
+        # Those of layers that are not next to it on its path may be anything.
+        path = network.path(number)
+        near = path[max(0, path.index(number) - 1):path.index(number) + 2]
+        edges = tuple(2400 if one in near else 500 for one in range(1, count + 1))
+        assert layer_cost(network, number, replace(same, edges=edges), BOARD, False).seconds == \
+            pytest.approx(layer_cost(network, number, same, BOARD, False).seconds, rel=0.05)

@@ -6,7 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.cycle_model.aggregations import degree_counts
-from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.statistics import Statistics, summed_edges
+from hypercast.reference.models import model_network
+from hypercast.reference.network import LINEAR, Network
 
 
 def drawn(vertices, edges, seed):
@@ -45,3 +47,10 @@ def test_bounds(vertices, degree, count):
 def test_a_number_for_every_layer():
     with pytest.raises(ValueError, match="2 layers has 3 numbers of vertices, not 2"):
         Statistics(vertices=(1, 2), edges=(3, 4))
+
+
+def test_linear_layers_are_as_others():
+    network = model_network("gin", 12, [8], 4)
+    assert [layer.order == LINEAR for layer in network.layers] == [False, True] * 2
+    assert summed_edges(network, [30, 5, 20, 4]) == [30, 30, 20, 30]
+    assert summed_edges(Network.of_widths([3, 2, 2]), [7, 6]) == [7, 6]

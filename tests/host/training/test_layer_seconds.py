@@ -13,6 +13,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.training.layer_seconds import layer_seconds
+from hypercast.reference.models import model_network
 from hypercast.reference.network import Network
 
 CLUSTER = load_cluster("vcu128-4")
@@ -47,3 +48,15 @@ def test_a_layer_without_sums_sends_nothing():
     network = Network.of_widths((40, 16, 8), orders=("combine_first", "linear"))
     assert network.summed_columns(2) == ([], [])
     assert network.summed_columns(1) == ([16], [16])
+
+
+def test_samples_with_linear_layers_are_square():
+    """What branches sum takes as long as where linear layers have edges, too."""
+    network = model_network("mixhop", 40, (16,) * 4, 8)
+    sample = unnumbered(network, 16, Graph.load("blocks").normalised("symmetric"))
+    assert sample.square
+    edges = max(matrix.nnz for matrix in sample.edges)
+    counts = Statistics.whole(len(sample.labels), edges, len(network.layers))
+    for number, found in enumerate(layer_seconds(network, CLUSTER, adam=False)(sample, 0), 1):
+        cost = layer_cost(network, number, counts, BOARD, False)
+        assert np.allclose(found, (cost.forward, cost.backward), rtol=0.05)
