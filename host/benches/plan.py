@@ -10,6 +10,8 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.plan_trainings import TRAININGS, measured
 from hypercast.host.benches.plan_workloads import CLUSTERS, WORKLOADS, branched, deep, unequal
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
@@ -20,6 +22,8 @@ from hypercast.host.schedules.execution import PipelineTimeline
 from hypercast.host.schedules.execution import run as simulated
 from hypercast.host.schedules.pipeline import Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
+from hypercast.reference.network import Network
+from hypercast.rtl.config import PRESETS
 
 __all__ = ["run"]
 
@@ -33,6 +37,8 @@ _TIMES = {
     ("SNO", 1.5): (57, 99, 219), ("SNO", 3): (81, 141, 321), ("1F1B", 1): (33, 57, 117),
     ("1F1B", 1.5): (37, 64, 134)}
 _HELD = (66, 114, 234)
+#: Vertices, and entries of the adjacency matrix, of a graph of the size of Facebook's pages.
+_VERTICES, _ENTRIES = 22_470, 364_476
 #: Systems, and what each is compared with.
 _RIVALS = {
     "BaPipe": ("GPipe, equal layers", "samples in parallel", "PipeDream"),
@@ -99,6 +105,16 @@ def _searches(progress: Callable[[str], None]) -> Iterator[Figure]:
     begin = time.process_time()
     search(deep(load_cluster("vcu128-16"), 64, 64))
     yield Figure(name="search, 64 layers on 16 boards, costs of layers included, on one processor",
+                 value=time.process_time() - begin, unit="s", bar=10, relation="<=")
+    progress("orders of 64 different layers")
+    # Each width from 33 to 96 but one, in an order in which neighbours are seldom alike.
+    network = Network.of_widths((64, *(33 + sum(range(number)) % 64 for number in range(1, 64)), 4))
+    layers = len(network.layers)
+    workload = Workload.of_statistics((_VERTICES,) * (layers + 1), (_ENTRIES,) * layers, network,
+                                      PRESETS["vcu128"])
+    begin = time.process_time()
+    choose_orders(workload)
+    yield Figure(name=f"orders of {layers} different layers, on one processor",
                  value=time.process_time() - begin, unit="s", bar=10, relation="<=")
     problem = branched(load_cluster("vcu128-8"), branches=4, length=6)
     assert problem.graph  # costs of layers are not a part of the searches

@@ -17,6 +17,11 @@ __all__ = ["execute"]
 
 #: Cycles from ``start`` to the first issue.
 _BEGIN = 4
+#: Engines that an instruction waits for, by its field ``waits``.
+_WAITS = [tuple(engine for engine in Engine if waits >> engine & 1)
+          for waits in range(1 << len(Engine))]
+#: The engine that goes on working for an opcode, if there is one.
+_ARRIVALS = {opcode: operation.arrivals for opcode, operation in OPERATIONS.items()}
 
 
 def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
@@ -34,12 +39,12 @@ def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
     last, phase = 0.0, 0
     for number, one in enumerate(issued):
         start = last + (issue_interval(one.opcode) if number else _BEGIN)
-        waits = {engine for engine in Engine if one.waits >> engine & 1}
         if one.opcode != Opcode.HALT:
             own = engine_of(one.opcode)
             ended = engines.wait(own)
             start = max(start, ended + (turnaround(one.opcode) if ended else 0))
-        start = max([start, *(engines.wait(engine) for engine in waits)])
+        for engine in _WAITS[one.waits]:
+            start = max(start, engines.wait(engine))
         engines.advance(start)
         spent[phase] += round(start) - round(last)
         last, phase = start, one.operands["phase"]
@@ -61,11 +66,17 @@ class _Work:
         Cycles at full rate.
     shares : dict
         Resource to what it takes of it at full rate.
+    arrivals : Engine or None
+        The engine that goes on working for it.
+    rate : float
+        How fast it goes on, 1 if nothing is in its way.
     """
 
     instruction: Issued
     left: float
     shares: dict[str, float]
+    arrivals: Engine | None
+    rate: float = 1.0
 
 
 class _Engines:
@@ -76,6 +87,7 @@ class _Engines:
         self._filled = 0.0  # when each stream has its first words
         self._time = 0.0
         self._running: dict[Engine, _Work] = {}
+        self._rated = True  # whether the rates are those of what is under way
         self._idle = dict.fromkeys(Engine, 0.0)
 
     def begin(self, engine: Engine, instruction: Issued) -> None:
@@ -94,13 +106,14 @@ class _Engines:
             stores = self._running[Engine.VECTOR]
             left = max(left, stores.left - stores.instruction.duration.visible + CHAINED)
         self._running[engine] = _Work(
-            instruction, left, {name: cycles / left for name, cycles in demands.items()})
+            instruction, left, {name: cycles / left for name, cycles in demands.items()},
+            _ARRIVALS[instruction.opcode])
+        self._rated = False
 
     def wait(self, engine: Engine) -> float:
         """When an engine is idle; everything is brought forward to where that is known."""
-        while engine in self._running or any(
-                OPERATIONS[work.instruction.opcode].arrivals == engine
-                for work in self._running.values()):
+        running = self._running
+        while engine in running or engine in [work.arrivals for work in running.values()]:
             self._finish_next()
         return self._idle[engine]
 
@@ -112,28 +125,31 @@ class _Engines:
 
     def _finish_next(self, limit: float | None = None) -> None:
         """Go on until an instruction ends, or until ``limit``."""
-        rates = self._rates()
-        length = min(work.left / rates[engine] for engine, work in self._running.items())
+        if not self._rated:
+            self._rate()
+        length = min([work.left / work.rate for work in self._running.values()])
         if limit is not None:
             length = min(length, limit - self._time)
         self._time += length
         for engine, work in list(self._running.items()):
-            work.left -= length * rates[engine]
+            work.left -= length * work.rate
             if work.left <= 1e-6:
                 del self._running[engine]
-                self._end(engine, work.instruction)
+                self._rated = False
+                self._end(engine, work)
 
-    def _end(self, engine: Engine, instruction: Issued) -> None:
+    def _end(self, engine: Engine, work: _Work) -> None:
         self._idle[engine] = self._time
-        if arrivals := OPERATIONS[instruction.opcode].arrivals:
+        if arrivals := work.arrivals:
             self._idle[arrivals] = max(
-                self._idle[arrivals], self._time + instruction.duration.tail)
+                self._idle[arrivals], self._time + work.instruction.duration.tail)
 
-    def _rates(self) -> dict[Engine, float]:
-        """How fast each instruction goes on, 1 if nothing is in its way."""
+    def _rate(self) -> None:
+        """Find how fast each instruction goes on."""
+        self._rated = True
         used: dict[str, float] = {}
         for work in self._running.values():
             for resource, share in work.shares.items():
                 used[resource] = used.get(resource, 0.0) + share
-        return {engine: 1.0 / max([1.0, *(used[resource] for resource in work.shares)])
-                for engine, work in self._running.items()}
+        for work in self._running.values():
+            work.rate = 1.0 / max([1.0, *[used[resource] for resource in work.shares]])

@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
 from hypercast.host.compiler.timing import Duration
@@ -77,10 +78,10 @@ class Instruction:
     chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
     path: int = 0  # cycles from its start to the end of the program, at least
 
-    @property
+    @cached_property
     def engine(self) -> isa.Engine:
         return isa.engine_of(self.opcode)
 
-    @property
+    @cached_property
     def operation(self) -> isa.Operation:
         return isa.OPERATIONS[self.opcode]

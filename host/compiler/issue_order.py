@@ -26,6 +26,9 @@ Entry: TypeAlias = tuple[int, int, Instruction]
 CHAINED = 25
 #: Buffers of each kind of accumulators.
 _BUFFERS = dict.fromkeys(isa.DrainSource, isa.largest(isa.Opcode.DRAIN, "buffer") + 1)
+#: Cycles before an instruction is issued: after the one before, and after its engine's last one.
+_INTERVALS = {opcode: issue_interval(opcode) for opcode in isa.Opcode}
+_TURNAROUNDS = {opcode: turnaround(opcode) for opcode in isa.Opcode}
 #: Shares of an instruction's cycles for which its engine is kept idle for one of a longer path: one
 #: that can be issued, and one that waits only for what an engine can do next.
 _PATIENCE = ((0.0, 0.0), (0.2, 0.4), (0.5, 0.4), (1.0, 0.7))
@@ -50,13 +53,18 @@ def issue_orders(
         With dependencies and paths.
     trials : int
         How many different paths are tried, each with several degrees of patience; fewer if the
-        program is long.
+        program is long. With 0, there is one order, of no patience.
 
     Yields
     ------
     tuple
         The instructions in order, and a dictionary of the buffer of each ``Accumulators``.
     """
+    if trials == 0:
+        order, controller = _schedule(
+            program, {instruction: instruction.path for instruction in program}, 0.0, 0.0)
+        yield order, controller.buffers
+        return
     generator = random.Random(0)
     for trial in range(max(1, min(trials, _EFFORT // max(1, len(program))))):
         for patience, foresight in (*_PATIENCE, *(() if trial else _MORE_PATIENCE)):
@@ -144,6 +152,7 @@ class _Controller:
         self.buffers: dict[Accumulators, int] = {}
         self._time = 0  # of the last issue
         self._finish: dict[Instruction, int] = {}  # when an instruction's effects are there
+        self._given: dict[Instruction, int] = {}  # when all is there that an instruction needs
         self._idle = dict.fromkeys(isa.Engine, 0)
         self._free = {kind: [(0, buffer) for buffer in range(count)]
                       for kind, count in _BUFFERS.items()}
@@ -178,13 +187,12 @@ class _Controller:
 
     def start(self, instruction: Instruction) -> int:
         """When it would start if it were the next to be issued."""
-        start = max(self._time + issue_interval(instruction.opcode),
-                    self._idle[instruction.engine] + turnaround(instruction.opcode),
-                    max((self._finish[earlier] for earlier in instruction.before
-                         if earlier is not instruction.chain), default=0))
-        if instruction.chain:
-            # Begun earlier, it would keep its engine from others and end no earlier.
-            start = max(start, self._stored(instruction.chain) - instruction.duration.cycles)
+        given = self._given.get(instruction)
+        if given is None:
+            given = self._given[instruction] = self._needed(instruction)
+        opcode = instruction.opcode
+        start = max(self._time + _INTERVALS[opcode],
+                    self._idle[instruction.engine] + _TURNAROUNDS[opcode], given)
         accumulators = instruction.accumulators
         if accumulators and accumulators not in self.buffers:
             start = max(start, min(self._free[accumulators.kind])[0])
@@ -193,6 +201,15 @@ class _Controller:
             assert operation.arrivals is not None
             start = max(start, self._idle[operation.arrivals])
         return start
+
+    def _needed(self, instruction: Instruction) -> int:
+        """When all is there that it needs of earlier ones, which have all been issued."""
+        needed = max((self._finish[earlier] for earlier in instruction.before
+                      if earlier is not instruction.chain), default=0)
+        if instruction.chain:
+            # Begun earlier, it would keep its engine from others and end no earlier.
+            needed = max(needed, self._stored(instruction.chain) - instruction.duration.cycles)
+        return needed
 
     def _stored(self, earlier: Instruction) -> int:
         """When an instruction that is chained to an earlier one ends at the earliest."""

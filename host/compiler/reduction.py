@@ -11,15 +11,19 @@ import math
 from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
 
 from hypercast.host.compiler.packing import deal
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.bounds import gradient_bounds
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import Config
 
-__all__ = ["Portion", "digits_for", "gradient_digits", "plan_reductions"]
+__all__ = ["GradientDigits", "Portion", "digits_for", "gradient_digits", "plan_reductions"]
 
 #: Share of the last weight gradient that is left to the last group; and to the last two groups, if
 #: updating takes more than ``_LONG`` of the cycles of reducing.
@@ -117,6 +121,36 @@ def _ends(count: int, height: int, unit: int, left: Iterable[float]) -> list[int
     return sorted({*found, count})
 
 
+class GradientDigits:
+    """Digits that any core's sum of each parameter's gradient takes, of a model in any orders.
+
+    Calling it with a network, the model's with some orders, gives the digits by parameter name.
+
+    Parameters
+    ----------
+    model : InitialModel
+        Gives input features.
+    config : Config
+        Configuration of the chip.
+    """
+
+    def __init__(self, model: InitialModel, config: Config) -> None:
+        self._model, self._config = model, config
+
+    def __call__(self, network: Network) -> dict[Tensor, int]:
+        rows = -(-self._model.sample.features.values.shape[0] // self._config.cores)
+        bounds = gradient_bounds(network, self._largest, self._config.element_width,
+                                 [rows] * (len(network.layers) + 1))
+        return {name: digits_for(bound, self._config) for name, bound in bounds.items()}
+
+    @cached_property
+    def _largest(self) -> IntArray:
+        """A feature of one vertex that is as large as any core's sum of magnitudes of a feature."""
+        parts = (deal(self._model.sample.features.values, core, self._config)
+                 for core in range(self._config.cores))
+        return np.array([[max(int(abs(part).sum(axis=0).max()) for part in parts)]])
+
+
 def gradient_digits(model: InitialModel, config: Config,
                     network: Network | None = None) -> dict[Tensor, int]:
     """Digits that any core's sum of each parameter's gradient takes, by parameter name.
@@ -130,10 +164,7 @@ def gradient_digits(model: InitialModel, config: Config,
     network : Network, optional
         The model's with other orders.
     """
-    network, features = network or model.network, model.sample.features.values
-    bounds = [gradient_bounds(network, deal(features, core, config), config.element_width)
-              for core in range(config.cores)]
-    return {name: digits_for(max(bound[name] for bound in bounds), config) for name in bounds[0]}
+    return GradientDigits(model, config)(network or model.network)
 
 
 def digits_for(bound: int, config: Config) -> int:

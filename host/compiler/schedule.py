@@ -97,7 +97,8 @@ class Schedule:
         phases = 1 + max([phase, *(one.operands["phase"] for one in self._program)])
         programs = ((order, [*_issued(order, buffers), halt])
                     for order, buffers in issue_orders(self._program, self._trials))
-        order, issued = min(programs, key=lambda program: execute(program[1], phases)[0])
+        order, issued = min(programs, key=lambda program: execute(program[1], phases)[0]) \
+            if self._trials else next(programs)
         self.labels += [(len(self.issued) + row, instruction.label)
                         for row, instruction in enumerate(order) if instruction.label]
         self.issued += issued
@@ -196,8 +197,10 @@ class _Access:
     adds: set[Name] = field(default_factory=set)
 
     def conflicts(self, other: "_Access") -> bool:
-        return bool(self.writes & (other.reads | other.writes | other.adds)
-                    or (self.reads | self.adds) & other.writes)
+        writes, written = self.writes, other.writes
+        return not (writes.isdisjoint(other.reads) and writes.isdisjoint(written)
+                    and writes.isdisjoint(other.adds) and self.reads.isdisjoint(written)
+                    and self.adds.isdisjoint(written))
 
 
 class _Waits:
@@ -217,17 +220,17 @@ class _Waits:
             used.add((accumulators.kind, self._buffers[accumulators]))
         own = instruction.engine
         waits, chained = 0, False
-        unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
         for engine, running in list(self._running.items()):
             # What arrives is added to the buffer that the last instruction of its kind named.
             mixed = (operation.reduces and engine == operation.arrivals
                      and any(other.adds != access.adds for other in running))
             if engine == own or not (mixed or any(access.conflicts(other) for other in running)):
                 continue
-            if engine == isa.Engine.VECTOR and not any(
-                    unchained.conflicts(other) for other in running):
-                chained = True
-                continue
+            if engine == isa.Engine.VECTOR and instruction.follows:
+                unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
+                if not any(unchained.conflicts(other) for other in running):
+                    chained = True
+                    continue
             waits |= 1 << engine
             del self._running[engine]
         # The engine itself is free when the instruction is issued: its last one is done.

@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TypeAlias
 
 from hypercast.host.compiler.issue_order import TRIALS
@@ -9,21 +10,23 @@ from hypercast.host.compiler.load import Load
 from hypercast.host.cycle_model.layer_window import layer_window
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.reference.network import LINEAR, Network
+from hypercast.reference.network import LINEAR, Layer
+from hypercast.rtl.limits import group_size
 
 __all__ = ["choose_orders"]
 
 #: By how much a schedule that tries many orders of instructions may be shorter than one that does
-#: not (``issue_orders``).
-_NEAR = 1.05
-#: Networks of more layers are predicted with fewer trials: programs are longer, and pairs more.
+#: not (``issue_orders``), as against others; and one that tries a few than one that tries one.
+_NEAR, _CLOSE = 1.05, 1.003
+#: Networks of more layers are predicted with fewer trials: programs are longer, and pairs more. In
+#: those of more than ``_CAREFUL_LAYERS * TRIALS`` layers, fewer are predicted with any.
 _CAREFUL_LAYERS = 2
 #: Layers that are predicted together: what an order costs depends on the neighbouring ones.
 _WINDOW = 4
 
 #: What decides a prediction of some layers, but for their number.
-_Alike: TypeAlias = tuple[
-    Network, bool, int, tuple[int, ...], tuple[tuple[Load, ...], ...]]
+_Alike: TypeAlias = tuple[tuple[Layer, ...], tuple[int, ...], int, bool, int, tuple[int, ...],
+                          tuple[tuple[Load, ...], ...]]
 
 
 def choose_orders(workload: Workload) -> Workload:
@@ -50,7 +53,7 @@ def choose_orders(workload: Workload) -> Workload:
     if workload.network.layers[0].dropout:
         choices[0] = choices[0][:1]
     count = len(choices)
-    trials = max(1, _CAREFUL_LAYERS * TRIALS // count)
+    trials = _CAREFUL_LAYERS * TRIALS // count
     workload = workload.ordered(choice[0] for choice in choices)
     chosen: dict[_Alike, tuple[str, ...]] = {}
     for number in range(min(2, count), count + 1):
@@ -72,19 +75,36 @@ def choose_orders(workload: Workload) -> Workload:
 
 
 def _alike(window: Workload, begin: int, place: int) -> _Alike:
-    """What decides the orders of a pair, the first layer of which has ``place`` (from 0)."""
+    """What decides the orders of a pair, the first layer of which has ``place`` (from 0).
+
+    Instructions work on panels of columns, the loss on groups of logits: how many there are is all
+    that features and classes decide. What weights are multiplied by decides nothing.
+    """
+    config, network = window.config, window.network
+    layers = tuple(replace(layer, features_in=-(-layer.features_in // config.lanes),
+                           features_out=-(-layer.features_out // config.lanes),
+                           alpha=0.5 if layer.alpha else 0.0, beta=1.0)
+                   for layer in network.layers)
     loads = tuple(tuple(window.loads(number, backward)) for number, layer in
-                  enumerate(window.network.layers, 1) if layer.order != LINEAR
+                  enumerate(network.layers, 1) if layer.order != LINEAR
                   for backward in (False, True))
-    return window.network, begin == 0, place, window.vertices, loads
+    groups = -(-network.classes // group_size(config))
+    return layers, network.jumping, groups, begin == 0, place, window.vertices, loads
 
 
 def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
           trials: int) -> tuple[str, ...]:
-    """The orders of the fewest cycles; only those that are nearly so are predicted carefully."""
-    cycles = {orders: predict(workload.ordered(orders), trials=1).cycles for orders in candidates}
-    limit = _NEAR * min(cycles.values())
-    near = [orders for orders in candidates if cycles[orders] <= limit]
-    if len(near) == 1 or trials == 1:
-        return min(near, key=lambda orders: cycles[orders])
-    return min(near, key=lambda orders: predict(workload.ordered(orders), trials=trials).cycles)
+    """The orders of the fewest cycles.
+
+    All are predicted with a single order of instructions, which tells nearly as well which are
+    faster as many do. Only those that are nearly the fastest are predicted with more trials.
+    """
+    near, cycles = candidates, dict.fromkeys(candidates, 0)
+    for effort in sorted({0, 1, trials}):
+        cycles = {orders: predict(workload.ordered(orders), trials=effort).cycles
+                  for orders in near}
+        limit = (_NEAR if trials else _CLOSE) * min(cycles.values())
+        near = [orders for orders in near if cycles[orders] <= limit]
+        if len(near) == 1:
+            break
+    return min(near, key=lambda orders: cycles[orders])

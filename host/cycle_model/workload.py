@@ -2,13 +2,12 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any, Protocol, Self
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.reduction import gradient_digits
+from hypercast.host.compiler.reduction import GradientDigits
 from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.initial_model import InitialModel
@@ -104,7 +103,7 @@ class Workload:
                    aggregations=edges or CompiledEdges.of_any_order(
                        model.network, sample.edges, sample.root_weight, config),
                    words=Features(model, rows, config).words,
-                   digits=partial(gradient_digits, model, config))
+                   digits=GradientDigits(model, config))
 
     @classmethod
     def of_statistics(cls, vertices: Sequence[int], edges: Sequence[int], network: Network,

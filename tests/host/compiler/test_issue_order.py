@@ -78,6 +78,17 @@ def test_most_patience_is_tried_with_the_paths_as_they_are(trials, orders, monke
     assert all(tried.count(one) == 1 for one in ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4)))
 
 
+def test_without_trials_there_is_one_order_of_no_patience(monkeypatch):
+    schedules = [Schedule(trials=0), Schedule(trials=1)]
+    monkeypatch.setattr(issue_order, "_MORE_PATIENCE", ())
+    monkeypatch.setattr(issue_order, "_PATIENCE", ((0.0, 0.0),))
+    for schedule in schedules:
+        add_late_product(schedule)
+    assert ordered(schedules[0]) == ordered(schedules[1])
+    monkeypatch.setattr(issue_order, "_PATIENCE", ((0.2, 0.4), (0.5, 0.4)))
+    assert len(list(issue_order.issue_orders([], 0))) == 1
+
+
 @pytest.mark.parametrize("reduction", [False, True])
 @pytest.mark.parametrize("sums", [1, 2, 3, 5])
 def test_what_could_not_finish_leaves_a_buffer(sums, reduction):

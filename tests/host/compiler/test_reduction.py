@@ -1,5 +1,6 @@
 """Gradients are sent as few digits, and rebuilt from them."""
 
+import itertools
 import math
 from collections import Counter
 from dataclasses import replace
@@ -11,12 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.packing import deal
 from hypercast.host.compiler.reduction import (
+    GradientDigits,
     digits_for,
     gradient_digits,
     plan_reductions,
 )
-from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.bounds import gradient_bounds
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
@@ -86,6 +90,25 @@ def test_the_busiest_core_counts():
     model = with_features(model, np.array([[20000], [20000], [20000], [20000]]))
     assert gradient_digits(model, SMALL)["W1"] == 2
     assert gradient_digits(model, SMALL.replace(dimensions=0))["W1"] == 3
+
+
+@pytest.mark.parametrize("cores", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(4))
+def test_they_are_those_of_the_core_that_needs_most(seed, cores):
+    """In any orders of a network, from sums that are found once."""
+    generator = np.random.default_rng(seed)
+    config = SMALL.replace(dimensions=cores.bit_length() - 1)
+    model = small_model(small_graph(vertices=9 + seed, features=5, classes=2), hidden=(3,),
+                        dropout=0.0)
+    model = with_features(model, generator.integers(-1 << 15, 1 << 15, (9 + seed, 5)) >> seed * 4)
+    digits = GradientDigits(model, config)
+    for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2):
+        network = model.network.ordered(orders)
+        bounds = [gradient_bounds(network, deal(model.sample.features.values, core, config),
+                                  config.element_width) for core in range(cores)]
+        expected = {name: digits_for(max(bound[name] for bound in bounds), config)
+                    for name in bounds[0]}
+        assert digits(network) == gradient_digits(model, config, network) == expected
 
 
 def test_program_sends_them():

@@ -1,6 +1,7 @@
 """Orders and strips are those of the fewest predicted cycles."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.limits import group_size
 
 CONFIG = PRESETS["test"]
 
@@ -100,6 +102,72 @@ def test_deep_networks_are_predicted_by_a_few_layers_at_a_time(monkeypatch, laye
         (300,) * (len(network.layers) + 1), (1_500,) * len(network.layers), network, CONFIG))
     assert max(depths) <= 5
     assert len(depths) <= 40
+
+
+def cost(network):
+    """Cycles of a step in which layers do not matter to each other."""
+    return sum(100 + (layer.features_out if layer.order == COMBINE_FIRST else layer.features_in)
+               for layer in network.layers)
+
+
+@pytest.mark.parametrize("layers", [2, 3, 12, 26, 52])
+def test_predictions_are_linear_in_layers_that_all_differ(monkeypatch, layers):
+    """At most one of each candidate at each effort; only close ones are predicted with more."""
+    efforts = []
+
+    def counted(workload, trials):
+        assert len(workload.network.layers) <= 4
+        efforts.append(trials)
+        return SimpleNamespace(cycles=cost(workload.network))
+
+    monkeypatch.setattr(orders, "predict", counted)
+    generator = np.random.default_rng(layers)
+    # Panels of four lanes: each width has another number of them.
+    network = Network.of_widths((4 * generator.permutation(layers + 1) + 3).tolist())
+    chosen = choose_orders(Workload.of_statistics(
+        (300,) * (layers + 1), (1_500,) * layers, network, CONFIG)).network
+    for layer in chosen.layers:
+        first = AGGREGATE_FIRST if layer.features_in < layer.features_out else COMBINE_FIRST
+        assert layer.order == first
+    assert efforts.count(0) == 4 * (layers - 1)
+    assert len(efforts) <= 3 * 4 * (layers - 1)
+    assert layers < 25 or len(efforts) < 4.5 * (layers - 1)
+
+
+@pytest.mark.parametrize(("model", "additions"), [
+    ("gcn", {}), ("gcn", {"jumping": True}), ("gcn", {"residual": True}), ("sage", {}),
+    ("gin", {}), ("gcnii", {}), ("mixhop", {})])
+@pytest.mark.parametrize("preset", ["test", "cora"])
+def test_features_decide_by_their_panels(preset, model, additions):
+    """Networks whose layers have as many panels, and classes as many groups, take as long."""
+    config = PRESETS[preset].replace(weight_rows=4096)
+    found = []
+    for features, classes in ((1, 1), (config.lanes, group_size(config))):
+        hidden = [features] * 3
+        if not additions and model in ("gcn", "sage"):
+            hidden[1] += config.lanes
+        network = model_network(model, features + config.lanes, hidden, classes, **additions)
+        chosen = choose_orders(Workload.of_statistics(
+            (300,) * (len(network.layers) + 1), (1_500,) * len(network.layers), network, config))
+        combining = chosen.ordered(layer.orders[0] for layer in network.layers)
+        found.append((chosen.orders, *(predict(one, trials=1).cycles
+                                       for one in (chosen, combining))))
+    assert found[0] == found[1]
+
+
+def test_layers_of_as_many_panels_are_alike(monkeypatch):
+    """Though all neighbours differ, a pair amidst the network stands for all others."""
+    windows = []
+
+    def counted(workload, trials):
+        windows.append(workload)
+        return SimpleNamespace(cycles=cost(workload.network))
+
+    monkeypatch.setattr(orders, "predict", counted)
+    network = Network.of_widths((6, *[5, 6, 7, 8, 7, 5, 8] * 6, 3))
+    layers = len(network.layers)
+    choose_orders(Workload.of_statistics((300,) * (layers + 1), (1_500,) * layers, network, CONFIG))
+    assert len(windows) <= 4 * 9
 
 
 @pytest.mark.parametrize("seed", range(8))
