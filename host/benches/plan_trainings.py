@@ -43,6 +43,7 @@ __all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
 BOARDS = 4
 _MAIN = "from hypercast.host.benches.plan_trainings import main; main()"
 _SECONDS = 600
+#: Boards of the cluster ``mixed``: two of each kind.
 _MIXED = ("vcu128-0", "vcu128-1", "u50-0", "u50-1")
 _SLOW = "vcu128-4-slow"
 
@@ -56,7 +57,7 @@ class PlannedTrial:
     name : str
         For people.
     cluster : str
-        Name of the boards' cluster; of ``mixed``, two of each kind.
+        Name of the boards' cluster.
     graph : callable
         Makes the graph.
     model : Model
@@ -67,6 +68,8 @@ class PlannedTrial:
         What steps work on.
     recipe : dict
         How it is trained.
+    names : tuple of str
+        Names of the boards in the cluster; of all of them if there are none.
     """
 
     name: str
@@ -76,11 +79,11 @@ class PlannedTrial:
     plan: Callable[[Problem], Plan | str]
     sampling: Sampling = field(default_factory=Sampling)
     recipe: dict[str, Any] = field(default_factory=dict)
+    names: tuple[str, ...] = ()
 
     def boards(self) -> Cluster:
-        """The cluster."""
-        found = load_cluster(self.cluster)
-        return found.only(_MIXED) if self.cluster == "mixed" else found
+        """The boards, as a cluster."""
+        return load_cluster(self.cluster).only(self.names)
 
     def description(self, cluster: Cluster) -> Description:
         """What is trained."""
@@ -169,7 +172,7 @@ _SAGE = Model("sage", hidden=(64, 64))
 def _of(name: str, cluster: str, graph: Callable[[], Graph], model: Model,
         plan: Callable[[Problem], Plan | str], **more: Any) -> PlannedTrial:
     return PlannedTrial(name=f"{name}, {cluster}", cluster=cluster, graph=graph, model=model,
-                        plan=plan, **more)
+                        plan=plan, names=_MIXED if cluster == "mixed" else (), **more)
 
 
 #: What is planned and trained.

@@ -1,0 +1,76 @@
+"""Boards that train by any plan of any training take what the plan expects."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.benches.plan_trainings import PlannedTrial, seconds_of
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.graphs.datasets import blocks
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.plan import NOT_YET
+from hypercast.host.planner.search import search
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.planning import problem_of
+from tests.host.cluster.thread_group import on_ranks
+
+MODELS = [("gcn", {}), ("gcn", {"jumping": True}), ("gcn", {"residual": True}), ("sage", {}),
+          ("gcnii", {}), ("mixhop", {})]
+SUBGRAPHS = [Sampling(sampler="walks", batch=20, coverage=6.0),
+             Sampling(sampler="walks", batch=60, coverage=6.0),
+             Sampling(sampler="nodes", batch=200, coverage=4.0)]
+NEIGHBOURS = Sampling(sampler="neighbours", batch=50, fan_outs=(4, 2))
+
+
+@st.composite
+def trainings(draw):
+    """A training without a plan."""
+    vertices, degree = draw(st.integers(500, 2500)), draw(st.sampled_from([6.0, 12.0, 40.0]))
+    name, more = draw(st.sampled_from(MODELS))
+    model = Model(name, layers=4 if name == "mixhop" else draw(st.integers(3, 8)),
+                  hidden=(draw(st.sampled_from([16, 24, 64, 128])),), order=("combine_first",),
+                  dropout=(draw(st.sampled_from([0.0, 0.5])),), **more)
+    samplings = SUBGRAPHS if more or name in ("gcnii", "mixhop") else [*SUBGRAPHS, NEIGHBOURS]
+    options = {"sampling": draw(st.sampled_from(samplings)), "recipe": {
+        "micro_batches": draw(st.integers(2, 8)), "epochs": 4}} if draw(st.booleans()) else {
+        "recipe": {"epochs": 24}}  # rows of the last step cross while no one waits
+    options["recipe"]["learning_rate"] = 1e-3
+
+    def graph():
+        number = np.arange(vertices)
+        return Graph(**blocks(vertices=vertices, degree=degree)).with_splits(
+            train=number % 3 > 0, validation=number % 3 == 0)
+
+    cluster = draw(st.sampled_from(["vcu128-4", "vcu128-4-slow", "u50-4", "mixed"]))
+    first = 2 if cluster == "mixed" else 0  # of unequal boards, some of each kind
+    boards = load_cluster(cluster).boards[first:first + draw(st.integers(2, 4))]
+    return PlannedTrial(name="", graph=graph, model=model, plan=lambda problem: "", **options,
+                        cluster=cluster, names=tuple(board.name for board in boards))
+
+
+def check(trial):
+    cluster, count = trial.boards(), len(trial.names)
+    problem = problem_of(trial.description(cluster), cluster, trial.graph(), [count])
+    for plan in search(problem).plans:
+        if plan.trains != NOT_YET and len(plan.boards) == count:
+            planned = replace(trial, plan=lambda problem, plan=plan: plan)
+            [(expected, taken)] = on_ranks(
+                count, lambda group, planned=planned: list(seconds_of(planned, group)))[0]
+            assert expected == pytest.approx(taken, rel=0.05), plan.strategy
+
+
+@settings(max_examples=2, deadline=None)
+@given(trainings())
+def test_random_plans(trial):
+    check(trial)
+
+
+@pytest.mark.slow
+@settings(max_examples=60, deadline=None)
+@given(trainings())
+def test_many_random_plans(trial):
+    check(trial)
