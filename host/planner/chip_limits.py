@@ -8,6 +8,7 @@ from hypercast.host.compiler.memory_map import CapacityError, remedy
 from hypercast.host.compiler.piece_program import PIECES
 from hypercast.host.compiler.program_length import program_length
 from hypercast.host.compiler.size_limits import check_sizes
+from hypercast.host.planner.operators import IN_FILE
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.rtl.config import LARGEST_PROGRAM
@@ -20,8 +21,6 @@ SUMMED = ("step_sums", "update", "evaluate")
 #: A program is counted as a whole if it may be too long: if its layers, one by one, take more than
 #: this share of the program memory. It is surely too long if they take more than the second one.
 SURELY, SURELY_NOT = 2 / 3, 1.5
-#: How to change a chip of a cluster.
-_WAY = "in the cluster's file:"
 _WHAT = {"tensors": "entries of the exponent file", "program_rows": "rows of program memory"}
 
 
@@ -74,7 +73,7 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
 def _lacking(board: Board, field: str, needed: int, text: str, share: str) -> str:
     config = board.config
     return (f"{board.name} ({board.kind}) has {getattr(config, field)} {_WHAT[field]}, but {text} "
-            f"are needed for {share}; {remedy(config, field, needed, _WAY)}")
+            f"are needed for {share}; {remedy(config, field, needed, IN_FILE)}")
 
 
 def counted(length: Callable[[], int]) -> float:

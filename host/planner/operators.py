@@ -8,8 +8,12 @@ from graphlib import CycleError, TopologicalSorter
 from typing import Self
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.memory_map import remedy
 
-__all__ = ["Cost", "Footprint", "Operator", "OperatorGraph", "size_text"]
+__all__ = ["IN_FILE", "Cost", "Footprint", "Operator", "OperatorGraph", "size_text"]
+
+#: How to change a chip of a cluster.
+IN_FILE = "in the cluster's file:"
 
 
 def size_text(size: float) -> str:
@@ -50,16 +54,18 @@ class Footprint:
         config = board.config
         return (self.features + self.gradients) * config.cores * config.word_width // 8
 
-    def excess(self, board: Board) -> str:
-        """What is more than a board has, as text; empty if it fits."""
+    def excess(self, board: Board, share: str) -> str:
+        """What is more than a board has for its ``share``, and what helps; empty if it fits."""
         config, most = board.config, max(self.features, self.gradients)
         if most > config.channel_words:
-            share = most / config.channel_words
-            return (f"{board.name} ({board.kind}) has {size_text(board.memory)}, but {share:.3g} "
-                    f"times that are needed")
+            return (f"{board.name} ({board.kind}) has {size_text(board.memory)}, but "
+                    f"{most / config.channel_words:.3g} times that are needed for {share}; take "
+                    f"more boards that share the graph or the layers (--scheme), smaller samples, "
+                    f"or boards with more memory")
         if self.weight_rows > config.weight_rows:
             return (f"{board.name} ({board.kind}) has a weight bank of {config.weight_rows} rows, "
-                    f"but {self.weight_rows} are needed")
+                    f"but {self.weight_rows} are needed for {share}; "
+                    f"{remedy(config, 'weight_rows', self.weight_rows, IN_FILE)}")
         return ""
 
 

@@ -255,8 +255,8 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         flight = 1 if discipline.chunked else peak
         for board in stage.boards:
             need = stage_footprint(problem, stage, board, flight, discipline.versions or peak)
-            if excess := need.excess(board):
-                return f"{excess} for {_listed(problem, stage.layers)}"
+            if excess := need.excess(board, _listed(problem, stage.layers)):
+                return excess
             memory[board.name] = need.bytes_on(board)
     graph = problem.graph
     weights = [sum(graph.operators[layer].weights for layer in stage.layers) for stage in stages]

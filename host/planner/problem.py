@@ -17,7 +17,7 @@ from hypercast.host.planner.layer_costs import (
 )
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, ROOT_WEIGHTS, Network
 
 __all__ = ["NetworkLayer", "Problem"]
 
@@ -152,14 +152,20 @@ class Problem:
         """Into how many pieces each layer can be split by columns, at most; 1 if it cannot.
 
         Columns of features times weights depend on no others. The last layer's cannot be split, as
-        its loss takes all; nor can those of a residual connection, or of a network with branches.
+        its loss takes all; nor can those at an end of a residual connection, or of a network with
+        branches.
         """
         chain = all(layer.network is self.layers[0].network for layer in self.layers)
         lanes = max(board.config.lanes for board in self.boards)
+
+        def alone(layer: NetworkLayer) -> bool:
+            """Whether each column of its result is one of several layers' inputs."""
+            own, *after = layer.network.layers[layer.number - 1:layer.number + 1]
+            return not own.root and all(one.root in (None, ROOT_WEIGHTS) for one in after)
+
         return tuple(
             max(1, layer.columns // lanes) if chain and not layer.network.shares_exponents
-            and not layer.network.layers[layer.number - 1].root
-            and number < len(self.layers) else 1
+            and alone(layer) and number < len(self.layers) else 1
             for number, layer in enumerate(self.layers, 1))
 
     def split(self, pieces: Sequence[int]) -> Self:

@@ -112,9 +112,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
             raise DescriptionError(
                 f"{board.name} has elements of {board.config.element_width} bits, the training of "
                 f"{model.recipe.element_width}; give --elements {board.config.element_width}")
-        if excess := need.excess(board):
-            raise DescriptionError(f"{excess} for its share; take more boards, smaller samples, or "
-                                   f"--scheme graph or layers, which divide the work")
+        if excess := need.excess(board, "its share"):
+            raise DescriptionError(excess)
         if lacking:
             raise DescriptionError(lacking)
 

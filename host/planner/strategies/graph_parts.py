@@ -99,8 +99,8 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         need += problem.lists(layers, board, statistics).times(part * count)
         kept = sum(exchanges) if hidden else max(exchanges, default=0)
         need += Footprint(features=-(-kept // lanes) * -(-own // board.config.cores))
-        if excess := need.excess(board):
-            return f"{excess} for {share}"
+        if excess := need.excess(board, share):
+            return excess
         if lacking := shortage(problem, layers, board, share,
                                statistics=problem.statistics.part(1 / part), halo=own):
             return lacking

@@ -59,8 +59,8 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
     layers, memory = tuple(range(len(problem.layers))), {}
     for board in boards:
         need = stage_footprint(problem, BoardStage(layers, (board,)), board, 1)
-        if excess := need.excess(board):
-            return f"{excess} for the whole model"
+        if excess := need.excess(board, "the whole model"):
+            return excess
         if lacking := shortage(problem, layers, board, "the whole model", SUMMED):
             return lacking
         memory[board.name] = need.bytes_on(board)

@@ -63,8 +63,8 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
         for layer in layers:
             cost = graph.operators[layer].on(board)
             need += cost.resident + (cost.kept + cost.working).times(part * count)
-        if excess := need.excess(board):
-            return f"{excess} for {share}"
+        if excess := need.excess(board, share):
+            return excess
         if lacking := shortage(problem, layers, board, share, SUMMED, statistics.part(
                 1 / (part * count))):
             return lacking

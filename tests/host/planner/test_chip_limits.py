@@ -54,6 +54,15 @@ def test_32_layers_do_not_fit_a_chip():
     assert "raise tensors to 128 (in the cluster's file: tensors=128)" in found["BaPipe"]
 
 
+def test_what_does_not_fit_says_what_helps():
+    small = {"tensors": 512, "weight_rows": 32}
+    assert reasons(deep(boards(1, **small), 4))["one board"] == (
+        "one-0 (vcu128) has a weight bank of 32 rows, but 68 are needed for layer 1 to layer 4; "
+        "raise weight_rows to 128 (in the cluster's file: weight_rows=128)")
+    found = reasons(deep(boards(1, tensors=512, gigabytes=1e-3), 4, vertices=50_000))["one board"]
+    assert "times that are needed for layer 1 to layer 4; take more boards" in found
+
+
 def test_more_boards_or_larger_files_have_room():
     plans = {plan.strategy: plan for plan in search(deep(boards(6), 32)).plans}
     assert plans.keys() >= {"BaPipe", "GraphPipe", "Piper", "PipeDream", "PipeDream-2BW"}

@@ -4,7 +4,7 @@ import itertools
 import tomllib
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
@@ -17,6 +17,7 @@ from hypercast.host.planner.strategies import bapipe
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
 from tests.host.planner.problems import cluster, problem
+from tests.host.planner.test_pipelines import GRAPH, joined, networks
 
 TIMES = st.lists(st.integers(1, 9), min_size=2, max_size=7)
 CLOCKS = st.lists(st.sampled_from([1, 2, 4]), min_size=2, max_size=4)
@@ -80,6 +81,20 @@ def test_layers_are_split_by_columns():
                          ((1, 1), "one number for each layer")):
         with pytest.raises(ValueError, match=text):
             training.split(pieces)
+
+
+@settings(max_examples=30, deadline=None)
+@given(networks(), st.data())
+def test_what_can_be_split_is_split(model, data):
+    network = model.network(GRAPH)
+    layers = len(network.layers)
+    training = Problem.of_network(joined(100), network, Statistics.whole(500, 3000, layers))
+    pieces = [data.draw(st.integers(1, most)) for most in training.splittable]
+    split = training.split(pieces)
+    assert len(split.layers) == sum(pieces)
+    assert sum(layer.columns for layer in split.layers) == sum(
+        layer.features_out for layer in network.layers)
+    assert split.graph.seconds(range(sum(pieces)), training.boards[0]) > 0
 
 
 def test_a_layer_that_is_too_much_for_a_board_is_split():

@@ -43,7 +43,7 @@ def test_room_is_what_evaluation_says(data):
         bits = bits_of(stage)
         for board in training.boards:
             fits = [count for count in range(1, training.micro_batches + 1) if not stage_footprint(
-                training, BoardStage(stage, (board,)), board, count).excess(board)]
+                training, BoardStage(stage, (board,)), board, count).excess(board, "")]
             lacking = shortage(training, stage, board, "it")
             if not lacking:
                 assert room.in_flight(bits, board) == max([0, *fits])
