@@ -15,6 +15,7 @@ from hypercast.host.planner.ranges import Ranges
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe
 from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.training.description.model import Model
 from hypercast.reference.network import Network
 from tests.host.planner.problems import cluster, problem
 from tests.host.planner.test_pipelines import GRAPH, joined, networks
@@ -84,7 +85,9 @@ def test_layers_are_split_by_columns():
 
 
 @settings(max_examples=30, deadline=None)
-@given(networks(), st.data())
+@given(networks() | st.builds(
+    Model, st.just("gcn"), residual=st.booleans(),
+    hidden=st.sampled_from([(64, 64), (32, 64, 64)])), st.data())
 def test_what_can_be_split_is_split(model, data):
     network = model.network(GRAPH)
     layers = len(network.layers)
