@@ -246,8 +246,8 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         timeline = worked(some)
         seconds = (timeline.seconds - worked(first).seconds) / 2
         if samples := problem.samples:  # boards wait for each other at the end of an epoch
-            epoch = worked(samples).seconds if samples < some else \
-                timeline.seconds + (samples - some) / pieces * seconds
+            more = max(0, samples - some) // pieces  # steps that are like those before
+            epoch = worked(samples - more * pieces).seconds + more * seconds
             seconds = (epoch + agreed) / sum(count for _, count in problem.steps)
     memory = {}
     for stage, peak in zip(stages, timeline.peaks, strict=True):
