@@ -12,13 +12,11 @@ def _switch(gigabits: float, microseconds: float = 5.0) -> dict[str, Any]:
 
 #: Name to sections.
 CLUSTERS: dict[str, dict[str, Any]] = {
-    **{f"{board}-{count}": {
-        "boards": {board: {"board": board, "count": count}}, "links": _switch(100.0)}
-       for board in ("vcu128", "u280", "u50") for count in (2, 4, 8, 16)},
-    # Ethernet as it is in most rooms.
-    **{f"vcu128-{count}-slow": {
-        "boards": {"vcu128": {"board": "vcu128", "count": count}}, "links": _switch(10.0, 20.0)}
-       for count in (2, 4, 8, 16)},
+    **{f"{board}-{count}{slow}": {"boards": {board: {"board": board, "count": count}},
+                                  "links": links}
+       for board in ("vcu128", "u280", "u50") for count in (2, 4, 8, 16)
+       # Slow Ethernet is what most rooms have.
+       for slow, links in (("", _switch(100.0)), ("-slow", _switch(10.0, 20.0)))},
     # Half of the boards are twice the others.
     "mixed": {"boards": {"vcu128": {"board": "vcu128", "count": 4},
                          "u50": {"board": "u50", "count": 4}}, "links": _switch(100.0)},
