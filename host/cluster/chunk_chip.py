@@ -118,7 +118,7 @@ class ChunkChip(StageChip):
         self._programs = [ChunkProgram.of(model, sample, config, layers)
                           for sample in (model.sample, *chunks)]
         self.program = self._programs[0]
-        #: The state, as long as it is known; but for the exponent file.
+        #: The state after the last update, if it was read; a step that begins changes exponents.
         self._known: TrainingState | None = None
         super().__init__(transport, self.program.pieces, model, progress=progress)
 
@@ -169,7 +169,8 @@ class ChunkChip(StageChip):
     def state(self) -> TrainingState:
         if self._known is None:
             self._known = super().state()
-        return replace(self._known, exponents=self.entries())
+        return replace(self._known, exponents=self.entries(),
+                       momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
         self._known = None

@@ -1,5 +1,7 @@
 """Chips through whose layers chunks of a graph go train the bits of one process."""
 
+from dataclasses import replace
+
 import pytest
 
 from hypercast.host.cluster.assignment import Assignment
@@ -38,6 +40,13 @@ def test_layers_that_sum_the_same_rows(names):
     """Branches that read the same features take the same older rows of them."""
     check(names, GRAPHS["classes"], Model("mixhop", hidden=(4, 3, 4, 3), dropout=0.5),
           optimiser="adam", assignment=chunked(4))
+
+
+def test_momenta_whose_exponents_rise():
+    """They rise when a step begins; bringing a chunk changes nothing of that."""
+    graph = replace(GRAPHS["classes"], features=GRAPHS["classes"].features * 1e-3)
+    check("rtl,rtl", graph, Model(hidden=(5, 5), dropout=0.0, order="combine_first"),
+          assignment=chunked(3), epochs=12, learning_rate=2.0)
 
 
 def test_resumed_on_other_devices(tmp_path):
