@@ -62,7 +62,7 @@ def _try(problem: Problem, found: list[Plan], reasons: list[str]) -> None:
                 continue
             pipeline = pipeline_of(problem, stages)
             least = sum(stage.seconds for stage in pipeline.stages) + pipeline.period * (
-                problem.micro_batches - 1)
+                problem.mean_step(float) - 1)
             if found and least >= min(plan.seconds for plan in found):
                 continue
             for schedule in schedules_for(stages):

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import evaluated, schedules_for
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
@@ -98,6 +99,22 @@ def test_what_can_be_split_is_split(model, data):
     assert sum(layer.columns for layer in split.layers) == sum(
         layer.features_out for layer in network.layers)
     assert split.graph.seconds(range(sum(pieces)), training.boards[0]) > 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(3, 6), st.integers(2, 4), st.integers(2, 8), st.integers(0, 3))
+def test_no_other_number_of_boards_and_schedule_is_faster(layers, boards, batches, rest):
+    """Also where the last step of an epoch has fewer samples."""
+    training = Problem.of_network(
+        joined(100, boards), Network.of_widths([128] * (layers + 1)), Statistics(
+            vertices=(5000,) * (layers + 1), edges=(30_000,) * layers, sampled=True),
+        micro_batches=batches, samples=batches + rest)
+    [found] = bapipe.plans(training)
+    for count in range(2, min(layers, boards) + 1):
+        stages = Ranges(training).balanced(training.boards[:count])
+        for schedule in schedules_for(stages):
+            assert found.seconds <= 1.0001 * evaluated(
+                training, bapipe.DISCIPLINE, stages, schedule).seconds
 
 
 def test_a_layer_that_is_too_much_for_a_board_is_split():
