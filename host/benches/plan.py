@@ -199,7 +199,7 @@ def _factors(system: str, found: dict[tuple[str, str], PlanComparison]) -> Itera
     for rival in _RIVALS[system]:
         factors = {}
         for place, comparison in found.items():
-            seconds = {plan.strategy: plan.seconds for plan in comparison.plans}
+            seconds = {plan.strategy: plan.seconds for plan in reversed(comparison.plans)}
             if system in seconds and rival in seconds:
                 factors[place] = seconds[rival] / seconds[system]
         for key, bar in _BARS.items():

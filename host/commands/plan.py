@@ -126,11 +126,11 @@ def _print_comparison(problem: "Problem", found: "PlanComparison") -> None:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("stale")
     table.add_column("trains")
-    best = {plan.strategy for plan in found.pareto}
+    best = found.pareto
     for one in found.plans:
         schedule = f"{one.schedule}, {one.pieces}" if one.pieces > 1 else one.schedule
         table.add_row(
-            f"{'*' if one.strategy in best else ' '} {one.strategy}", str(len(one.boards)),
+            f"{'*' if one in best else ' '} {one.strategy}", str(len(one.boards)),
             schedule, f"{one.seconds * 1e3:.4g}", size_text(one.fullest),
             size_text(one.traffic), one.staleness, one.trains)
     Console(width=110).print(table)

@@ -83,7 +83,7 @@ class BoardStage:
 def schedules_for(stages: Sequence[BoardStage]) -> tuple[str, ...]:
     """Schedules that the boards of some stages can follow."""
     streams = all(board.transfers == ROWS for stage in stages for board in stage.boards)
-    return ("1F1B", "FBP") if streams else ("SNO", "SO")
+    return ("1F1B", "FBP", "SNO", "SO") if streams else ("SNO", "SO")
 
 
 def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,

@@ -1,12 +1,12 @@
 """Plans: who does what, what it takes, and why an alternative falls out."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from hypercast.host.schedules.execution import PipelineInterval
 
 __all__ = ["ANYTHING", "EXACT", "NOT_YET", "REFERENCES", "TRAINS", "Plan", "PlannedShare",
-           "Refusal", "pareto"]
+           "Refusal", "fastest", "pareto"]
 
 #: What a plan without staleness says of it.
 EXACT = "none"
@@ -116,6 +116,21 @@ class Refusal:
 
     strategy: str
     reason: str
+
+
+def fastest(plans: Iterable[Plan]) -> Iterator[Plan]:
+    """The fastest plan; and if there are devices that cannot train it, the fastest that they can.
+
+    Parameters
+    ----------
+    plans : iterable of Plan
+        All of one strategy.
+    """
+    able = len(TRAINS)
+    for plan in sorted(plans, key=lambda plan: (plan.seconds, TRAINS.index(plan.trains))):
+        if TRAINS.index(plan.trains) < able:
+            yield plan
+            able = TRAINS.index(plan.trains)
 
 
 def pareto(plans: tuple[Plan, ...]) -> list[Plan]:

@@ -260,7 +260,8 @@ def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any
     if discipline.versions == 2 and problem.micro_batches < count:
         raise DescriptionError(
             f"{discipline.strategy} needs as many micro-batches as boards, {count}, not "
-            f"{problem.micro_batches}; raise --micro-batches, or give it fewer boards", "shares")
+            f"{problem.micro_batches}; {problem.more_micro_batches}, or give it fewer boards",
+            "shares")
     stages = [BoardStage(tuple(sorted(layer - 1 for layer in share["layers"])), share["boards"])
               for share in shares.values()]
     flights = [share.get("in_flight") for share in shares.values()]

@@ -141,6 +141,13 @@ class Problem:
             count for _, count in self.steps)
 
     @property
+    def more_micro_batches(self) -> str:
+        """What gives a step more micro-batches, as text."""
+        if self.samples and self.samples <= self.micro_batches:
+            return f"an epoch has no more samples than {self.samples}; make them smaller or more"
+        return "raise --micro-batches"
+
+    @property
     def is_one_network(self) -> bool:
         """Whether the layers are all those of one network, and no branches or pieces of such."""
         network = self.layers[0].network

@@ -21,7 +21,7 @@ from hypercast.host.planner.strategies import (
 
 __all__ = ["STRATEGIES", "PlanComparison", "search"]
 
-#: Yields the best plan of a way to split a training, or why there is none.
+#: Yields the best plan of a way to split a training, as ``fastest`` does, or why there is none.
 Strategy: TypeAlias = Callable[[Problem], Iterator[Plan | Refusal]]
 
 #: Strategies by name.
@@ -49,7 +49,7 @@ class PlanComparison:
     Parameters
     ----------
     plans : tuple of Plan
-        The best plan of each, by time.
+        The best plans of each, by time.
     refusals : tuple of Refusal
         Why the others have none.
     """
@@ -94,7 +94,7 @@ class PlanComparison:
 
 
 def search(problem: Problem, progress: Callable[[str], None] = lambda text: None) -> PlanComparison:
-    """The best plan of each strategy."""
+    """The best plans of each strategy."""
     plans, refusals = list[Plan](), list[Refusal]()
     for name, strategy in STRATEGIES.items():
         progress(name)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of, schedules_for
-from hypercast.host.planner.plan import NOT_YET, Plan, Refusal
+from hypercast.host.planner.plan import NOT_YET, Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
@@ -34,7 +34,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
         _try(problem.split(pieces), parts, reasons)
         found += [replace(plan, split=pieces, trains=NOT_YET) for plan in parts]
     if found:
-        yield min(found, key=lambda plan: plan.seconds)
+        yield from fastest(found)
         return
     yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else obstacle(
         problem, DISCIPLINE, schedules_for(equal_stages(problem, problem.boards))[0]))
@@ -63,7 +63,7 @@ def _try(problem: Problem, found: list[Plan], reasons: list[str]) -> None:
             pipeline = pipeline_of(problem, stages)
             least = sum(stage.seconds for stage in pipeline.stages) + pipeline.period * (
                 problem.mean_step(float) - 1)
-            if found and least >= min(plan.seconds for plan in found):
+            if found and least >= max(plan.seconds for plan in fastest(found)):
                 continue
             for schedule in schedules_for(stages):
                 plan = evaluated(problem, DISCIPLINE, stages, schedule)

@@ -7,7 +7,7 @@ reads rows of the chunks before it in this epoch, and of those after it in the l
 from collections.abc import Iterator
 
 from hypercast.host.planner.pipelines import Discipline, evaluated
-from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.bapipe import board_orders
@@ -43,7 +43,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                      for chunks in allowed]
             found += [plan for plan in tried if isinstance(plan, Plan)]
     if found:
-        yield min(found, key=lambda plan: plan.seconds)
+        yield from fastest(found)
     else:
         yield Refusal(strategy=DISCIPLINE.strategy,
                       reason=obstacle(problem, DISCIPLINE, "GPipe", most))

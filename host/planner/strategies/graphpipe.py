@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeAlias
 
 from hypercast.host.planner.operators import OperatorGraph
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import refused
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of
@@ -56,7 +56,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
         else:
             reasons.append(f"{NONE_FIT}; {plan}")
     if found:
-        yield min(found, key=lambda plan: plan.seconds)
+        yield from fastest(found)
     else:
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0] if reasons else
                       "one board takes no longer than several")

@@ -5,14 +5,14 @@ Memory-Efficient Pipeline-Parallel DNN Training, ICML 2021.)
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
@@ -34,16 +34,29 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := _alone(problem) or _unsampled(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
-    stages = _partition(problem)
+    stages = _partition(problem, len(problem.boards))
     if not stages:
         yield Refusal(strategy=DISCIPLINE.strategy, reason=obstacle(problem, DISCIPLINE, "SNO"))
         return
+    tried = [_evaluated(problem, stages)]
+    if len(stages) > 1 and any(len(stage.boards) > 1 for stage in stages):  # not trained yet
+        stages = _partition(problem, 1)
+        if len(stages) > 1:
+            tried.append(_evaluated(problem, stages))
+    found = [plan for plan in tried if isinstance(plan, Plan)]
+    if found:
+        yield from fastest(found)
+    else:
+        yield Refusal(strategy=DISCIPLINE.strategy, reason=str(tried[0]))
+
+
+def _evaluated(problem: Problem, stages: Sequence[BoardStage]) -> Plan | str:
+    """The plan of some stages, with as many micro-batches in flight as keep all boards busy."""
     behind = [sum(len(stage.boards) for stage in stages[number:])
               for number in range(len(stages))]
     flights = [math.ceil(boards / len(stage.boards))
                for boards, stage in zip(behind, stages, strict=True)]
-    found = evaluated(problem, DISCIPLINE, stages, "SNO", in_flight=flights)
-    yield found if isinstance(found, Plan) else Refusal(strategy=DISCIPLINE.strategy, reason=found)
+    return evaluated(problem, DISCIPLINE, stages, "SNO", in_flight=flights)
 
 
 def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
@@ -51,20 +64,17 @@ def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := refused(problem) or _unsampled(problem):
         yield Refusal(strategy=TWO_VERSIONS.strategy, reason=reason)
         return
-    found, count = list[Plan | str](), len(problem.boards)
-    for depth in range(2, min(count, len(problem.layers)) + 1):
-        if problem.micro_batches < depth * (count // depth):
-            found.append(f"a step has {problem.micro_batches} micro-batches, fewer than its "
-                         f"{count} boards; raise --micro-batches")
-            continue
-        width = count // depth
-        stages = equal_stages(problem, problem.fastest[:depth * width], width)
-        found.append(evaluated(problem, TWO_VERSIONS, stages, "SNO"))
-    plans = [plan for plan in found if isinstance(plan, Plan)]
-    if plans:
-        yield min(plans, key=lambda plan: plan.seconds)
+    tried = list[Plan | str]()
+    most = min(len(problem.boards), problem.micro_batches)  # each takes one at least
+    for depth in range(2, min(most, len(problem.layers)) + 1):
+        for width in range(1, most // depth + 1):
+            stages = equal_stages(problem, problem.fastest[:depth * width], width)
+            tried.append(evaluated(problem, TWO_VERSIONS, stages, "SNO"))
+    found = [plan for plan in tried if isinstance(plan, Plan)]
+    if found:
+        yield from fastest(found)
     else:
-        yield Refusal(strategy=TWO_VERSIONS.strategy, reason=str(found[-1]))
+        yield Refusal(strategy=TWO_VERSIONS.strategy, reason=str(tried[-1]))
 
 
 def _alone(problem: Problem) -> str:
@@ -72,9 +82,11 @@ def _alone(problem: Problem) -> str:
 
 
 def _unsampled(problem: Problem) -> str:
-    return "" if problem.micro_batches > 1 else (
-        "a step has one micro-batch, so that there is nothing to overlap; train on samples, with "
-        "--micro-batches")
+    if problem.micro_batches > 1:
+        return ""
+    remedy = problem.more_micro_batches if problem.statistics.sampled else (
+        "train on samples, with --micro-batches")
+    return f"a step has one micro-batch, so that there is nothing to overlap; {remedy}"
 
 
 class _Best(NamedTuple):
@@ -86,12 +98,13 @@ class _Best(NamedTuple):
     boards: int
 
 
-def _partition(problem: Problem) -> list[BoardStage]:
+def _partition(problem: Problem, widest: int) -> list[BoardStage]:
     """The stages of the dynamic programme, for equal boards: the slowest of all.
 
-    A stage has no more boards than a step has micro-batches, as each takes one of them. There are
-    no stages if no runs of layers fit the chips.
+    A stage has at most ``widest`` boards, and no more than a step has micro-batches, as each takes
+    one of them. There are no stages if no runs of layers fit the chips.
     """
+    widest = min(widest, problem.micro_batches)
     boards, ranges = problem.fastest, Ranges(problem)
     board, count, layers = boards[-1], len(boards), len(problem.layers)
     slow = min((problem.cluster.route(one, other)
@@ -115,7 +128,7 @@ def _partition(problem: Problem) -> list[BoardStage]:
                 if transfer >= best.seconds or not ranges.fits_chip(begin, end, board):
                     continue
                 own, size = ranges.seconds(begin, end, board), sums[end] - sums[begin]
-                for width in range(1, min(used - bool(begin), problem.micro_batches) + 1):
+                for width in range(1, min(used - bool(begin), widest) + 1):
                     before = table[begin, used - width].seconds
                     if before < best.seconds:
                         added = reduced(width, size)

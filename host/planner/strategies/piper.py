@@ -11,7 +11,7 @@ import numpy as np
 
 from hypercast.host.planner.operators import OperatorGraph
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import Plan, Refusal
+from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import refused
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of, numbers_of
@@ -52,7 +52,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
             tried.append(_evaluated(problem, others, "SO"))
     found = [plan for plan in tried if isinstance(plan, Plan)]
     if found:
-        yield min(found, key=lambda plan: plan.seconds)
+        yield from fastest(found)
     else:
         yield Refusal(strategy=DISCIPLINE.strategy,
                       reason=str(tried[0]) if limited else f"{NONE_FIT}; {tried[0]}")

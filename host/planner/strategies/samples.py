@@ -28,7 +28,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                                             "graph; give --sampler")
         return
     if problem.micro_batches < 2:
-        yield Refusal(strategy=NAME, reason="a step has one sample; raise --micro-batches")
+        yield Refusal(strategy=NAME, reason=f"a step has one sample; {problem.more_micro_batches}")
         return
     if len(problem.boards) < 2:
         yield Refusal(strategy=NAME, reason="there is one board only")

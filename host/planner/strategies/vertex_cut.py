@@ -11,7 +11,7 @@ from dataclasses import replace
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.chip_limits import SUMMED, shortage
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies.graph_parts import part_counts
 
@@ -22,18 +22,22 @@ SCHEME = "vertex cut"
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
-    """The fastest, of as many boards as is best."""
+    """The fastest, of as many boards as is best; on unequal ones, of equal parts, too."""
     if problem.statistics.sampled:
         yield Refusal(strategy=NAME, reason="steps work on samples; leave --sampler out to split "
                                             "the graph itself")
         return
-    found = [evaluated_cut(problem, problem.fastest[:count])
-             for count in part_counts(len(problem.boards))]
-    plans = [plan for plan in found if isinstance(plan, Plan)]
-    if plans:
-        yield min(plans, key=lambda plan: plan.seconds)
+    tried = list[Plan | str]()
+    for count in part_counts(len(problem.boards)):
+        boards = problem.fastest[:count]
+        tried.append(evaluated_cut(problem, boards))
+        if len({board.speed for board in boards}) > 1:
+            tried.append(evaluated_cut(problem, boards, [1 / count] * count))
+    found = [plan for plan in tried if isinstance(plan, Plan)]
+    if found:
+        yield from fastest(found)
     else:
-        yield Refusal(strategy=NAME, reason=str(found[-1]) if found else "there is one board only")
+        yield Refusal(strategy=NAME, reason=str(tried[-1]) if tried else "there is one board only")
 
 
 def evaluated_cut(problem: Problem, boards: Sequence[Board],

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import evaluated, schedules_for
+from hypercast.host.planner.plan import ANYTHING
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
@@ -121,8 +122,9 @@ def test_a_layer_that_is_too_much_for_a_board_is_split():
     training = Problem.of_network(load_cluster("u50-4"), Network.of_widths([512, 256, 16, 4]),
                                   Statistics(vertices=(4000,) * 4, edges=(400_000,) * 3,
                                              sampled=True), micro_batches=32)
-    [plan] = bapipe.plans(training)
+    plan, whole = bapipe.plans(training)
     assert plan.split[0] > 1
+    assert whole.trains == ANYTHING and not whole.split  # which is slower, and can be trained
     sections = tomllib.loads(plan_text(training, plan))
     again = plan_of_sections(sections, training)
     assert (again.split, again.shares) == (plan.split, plan.shares)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.gantt import draw_gantt
+from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.plan_file import load_plan, plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import STRATEGIES, search
@@ -31,10 +32,16 @@ def found(request):
     return problem, search(problem)
 
 
+def answers(comparison):
+    """The strategies that have plans, or a refusal."""
+    return sorted([*{plan.strategy for plan in comparison.plans},
+                   *(refusal.strategy for refusal in comparison.refusals)])
+
+
 def test_every_strategy_has_a_plan_or_says_why_not(found):
     _, comparison = found
     plans, refusals = comparison.plans, comparison.refusals
-    assert sorted(one.strategy for one in (*plans, *refusals)) == sorted(STRATEGIES)
+    assert answers(comparison) == sorted(STRATEGIES)
     assert [plan.seconds for plan in plans] == sorted(plan.seconds for plan in plans)
     assert all("\n" not in refusal.reason for refusal in refusals)
 
@@ -171,6 +178,32 @@ def test_a_board_that_is_too_small_is_named_with_what_it_lacks():
         comparison.best(staleness=True)
 
 
+SAMPLES = Statistics(vertices=(4000,) * 5, edges=(40_000,) * 4, sampled=True)
+
+
+@pytest.mark.parametrize(("strategy", "statistics"), [
+    ("CoFree-GNN", Statistics.whole(40_000, 400_000, 4)),  # parts by the boards' speeds
+    ("PipeDream-2BW", SAMPLES)])  # stages on several boards
+def test_what_can_be_trained_is_found_beside_what_is_faster(strategy, statistics):
+    network = Network.of_widths([8, 512, 8, 8, 8])
+    comparison = search(Problem.of_network(
+        load_cluster("mixed"), network, statistics, micro_batches=8 if statistics.sampled else 1))
+    plans = [plan for plan in comparison.plans if plan.strategy == strategy]
+    assert [plan.trains for plan in plans] == [NOT_YET, ANYTHING]
+    assert plans[0].seconds < plans[1].seconds
+
+
+@pytest.mark.parametrize(("samples", "text"), [
+    (0, "raise --micro-batches"), (9, "raise --micro-batches"),
+    (1, "an epoch has no more samples than 1; make them smaller or more")])
+def test_what_helps_is_said_of_steps_with_too_few_samples(samples, text):
+    comparison = search(Problem.of_network(BOARDS, NETWORK, Statistics(
+        vertices=(800,) * 5, edges=(4000,) * 4, sampled=True), samples=samples))
+    reasons = {one.strategy: one.reason for one in comparison.refusals}
+    for strategy in ("samples in parallel", "PipeDream", "PipeDream-2BW"):
+        assert reasons[strategy].endswith(text)
+
+
 def test_several_micro_batches_need_samples():
     with pytest.raises(ValueError, match="whole graph has one micro-batch, not 2"):
         Problem.of_network(BOARDS, NETWORK, Statistics.whole(40, 40, 4), micro_batches=2)
@@ -188,6 +221,5 @@ def test_every_strategy_has_an_answer_for_any_network(model, boards, gigabits, s
     comparison = search(Problem.of_network(
         joined(gigabits, boards), network, statistics, micro_batches=batches if sampled else 1,
         samples=batches + 3 if sampled else 0))
-    assert sorted(one.strategy for one in (*comparison.plans, *comparison.refusals)) == sorted(
-        STRATEGIES)
+    assert answers(comparison) == sorted(STRATEGIES)
     assert all(plan.seconds > 0 and plan.traffic >= 0 for plan in comparison.plans)
