@@ -21,7 +21,7 @@ class Assignment:
     micro_batches : tuple of int
         With samples: how many of a step each board takes.
     parts : tuple of float
-        With a graph in parts: which share of the edges each board has.
+        With a graph in parts: which share of the work each board has.
     runs : tuple of range
         With layers: the layers of each board, from 1.
     in_flight : tuple of int

@@ -9,12 +9,14 @@ import scipy.sparse
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.shared_rows import Halo, SharedRows
 from hypercast.host.cluster.stale_shared_rows import StaleSharedRows
+from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.array_types import IntArray, SparseArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
-__all__ = ["in_chunks", "in_stale_parts", "parts_of", "renumbered"]
+__all__ = ["divided", "in_chunks", "in_stale_parts", "parts_of", "renumbered"]
 
 
 def parts_of(sample: Sample, division: Division,
@@ -64,40 +66,55 @@ def parts_of(sample: Sample, division: Division,
             loss_weights=sample.loss_weights[ranks], place=place)
 
 
-def in_stale_parts(sample: Sample, parts: Sequence[float], smoothing: int) -> Sample:
-    """A whole graph's sample in parts with stale halos, for one process.
+def divided(model: InitialModel, boards: int, parts: Sequence[float] = ()) -> Division:
+    """Which board has which vertex of a model's whole graph, so that all have as much to do.
+
+    With stale rows, bits depend on it. It follows from the network, the graph and the parts alone.
 
     Parameters
     ----------
-    sample : Sample
-        The graph's.
+    model : InitialModel
+        The whole graph's.
+    boards, parts
+        As of ``Division.of``.
+    """
+    return Division.of(model.sample.edges[0], boards, parts, vertex_work(model.network))
+
+
+def in_stale_parts(model: InitialModel, parts: Sequence[float], smoothing: int) -> InitialModel:
+    """A whole graph's model in parts with stale halos, for one process.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The whole graph's.
     parts : sequence of float
-        The share of edges of each part, divided as boards would be.
+        The share of the work of each part, divided as boards would be.
     smoothing : int
         See ``KeptRows``.
     """
-    edges = sample.edges[0]
-    division = Division.of(edges, len(parts), parts)
-    return replace(sample, place=StaleParts(division.boards, edges, sample.element_width,
-                                            smoothing))
+    sample, division = model.sample, divided(model, len(parts), parts)
+    return model.with_sample(replace(sample, place=StaleParts(
+        division.boards, sample.edges[0], sample.element_width, smoothing)))
 
 
-def in_chunks(sample: Sample, count: int) -> Sample:
-    """A whole graph's sample in chunks that follow each other, for one process.
+def in_chunks(model: InitialModel, count: int) -> InitialModel:
+    """A whole graph's model in chunks that follow each other, for one process.
 
-    They have about as many edges each.
+    They are about as much work each.
 
     Raises
     ------
     DescriptionError
         If there are more chunks than vertices.
     """
-    edges, vertices = sample.edges[0], len(sample.labels)
+    sample = model.sample
+    vertices = len(sample.labels)
     if count > vertices:
         raise DescriptionError(f"{count} chunks share {vertices} vertices, but each needs one; "
                                f"take {vertices} chunks or fewer")
-    return replace(sample, place=StaleChunks(
-        Division.of(edges, count).boards, edges, sample.element_width))
+    return model.with_sample(replace(sample, place=StaleChunks(
+        divided(model, count).boards, sample.edges[0], sample.element_width)))
 
 
 def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import in_chunks, parts_of
-from hypercast.host.cluster.vertex_work import vertex_work
+from hypercast.host.cluster.graph_parts import divided, in_chunks, parts_of
 from hypercast.host.training.board_memory import check_boards
 from hypercast.host.training.layer_seconds import layer_seconds
 from hypercast.host.training.sharing import LAYERS, smoothing_of
@@ -58,9 +57,7 @@ def graph_shares(model: InitialModel, assignment: Assignment, cluster: Cluster |
     """
     division = None
     if assignment.scheme != LAYERS:
-        # The bits of stale halos follow from shares of the edges alone.
-        work = 0 if assignment.stale else vertex_work(model.network)
-        division = Division.of(model.sample.edges[0], boards, assignment.parts, work)
+        division = divided(model, boards, assignment.parts)
     check_boards(model, assignment, cluster, boards, division)
     alone = 0.0
     if cluster and division:
@@ -68,8 +65,7 @@ def graph_shares(model: InitialModel, assignment: Assignment, cluster: Cluster |
         alone = sum(map(sum, seconds(model.sample, 0)))
     yield GraphShares(division, alone)
     if division is None:
-        yield model.with_sample(in_chunks(model.sample, assignment.chunks)) \
-            if assignment.chunks else model
+        yield in_chunks(model, assignment.chunks) if assignment.chunks else model
         return
     for part in parts_of(model.sample, division, smoothing_of(assignment)):
         yield pickle.dumps(replace(model, sample=part), protocol=pickle.HIGHEST_PROTOCOL)

@@ -210,11 +210,9 @@ class Training:
         if self._stale:
             smoothing = smoothing_of(self._stale)
             assert smoothing is not None
-            return ReferenceDevice(self.initial.with_sample(in_stale_parts(
-                self.initial.sample, self._stale.parts, smoothing)))
+            return ReferenceDevice(in_stale_parts(self.initial, self._stale.parts, smoothing))
         if self._assignment.chunks:
-            return ReferenceDevice(self.initial.with_sample(in_chunks(
-                self.initial.sample, self._assignment.chunks)))
+            return ReferenceDevice(in_chunks(self.initial, self._assignment.chunks))
         device: TrainingDevice
         if self._older:
             device = ReferenceDevice(self.initial, OlderWeightsGnn(self.initial, self._older))

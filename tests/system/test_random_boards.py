@@ -59,6 +59,10 @@ def check(training):
         expected = trained("reference", graph, model, **alone)
     except (ArithmeticError, ConstantError):  # a training that goes wrong does so on boards, too
         assume(False)
+    except ValueError as error:
+        if "reach only" not in str(error):  # most vertices have no edges among them
+            raise
+        assume(False)
     assert trained(names, graph, model, **options) == expected
 
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,10 +27,19 @@ SUBGRAPHS = [Sampling(sampler="walks", batch=20, coverage=6.0),
 NEIGHBOURS = Sampling(sampler="neighbours", batch=50, fan_outs=(4, 2))
 
 
+def beside(*graphs):
+    """Graphs of which no edge leads to another, as one."""
+    return Graph(edges=scipy.sparse.block_diag([graph.edges for graph in graphs], format="csr"),
+                 features=np.concatenate([graph.features for graph in graphs]),
+                 labels=np.concatenate([graph.labels for graph in graphs]),
+                 splits=np.concatenate([graph.splits for graph in graphs]))
+
+
 @st.composite
 def trainings(draw):
-    """A training without a plan."""
-    vertices, degree = draw(st.integers(500, 2500)), draw(st.sampled_from([6.0, 12.0, 40.0]))
+    """A training without a plan; graphs are as dense everywhere, or not."""
+    vertices, degrees = draw(st.integers(500, 2500)), draw(st.sampled_from(
+        [(6.0,), (12.0,), (40.0,), (3.0, 40.0)]))
     name, more = draw(st.sampled_from(MODELS))
     model = Model(name, layers=4 if name == "mixhop" else draw(st.integers(3, 8)),
                   hidden=(draw(st.sampled_from([16, 24, 64, 128])),), order=("combine_first",),
@@ -42,7 +52,9 @@ def trainings(draw):
 
     def graph():
         number = np.arange(vertices)
-        return Graph(**blocks(vertices=vertices, degree=degree)).with_splits(
+        sizes = np.diff(np.linspace(0, vertices, len(degrees) + 1).astype(int)).tolist()
+        return beside(*(Graph(**blocks(vertices=size, degree=degree))
+                        for size, degree in zip(sizes, degrees, strict=True))).with_splits(
             train=number % 3 > 0, validation=number % 3 == 0)
 
     cluster = draw(st.sampled_from(["vcu128-4", "vcu128-4-slow", "u50-4", "mixed"]))
