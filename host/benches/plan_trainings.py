@@ -234,7 +234,7 @@ def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, fl
     cluster, graph = training.boards(), training.graph()
     description = training.description(cluster)
     if group.rank == 0:
-        problem = problem_of(description, cluster, graph, [group.size])
+        problem = problem_of(description, cluster, graph)
         plan = training.plan(problem)
         assert isinstance(plan, Plan), plan
         planned = plan.seconds

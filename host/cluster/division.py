@@ -91,6 +91,10 @@ class Division:
                    halos=np.bincount(pairs // len(owner), minlength=boards),
                    cut=int(np.count_nonzero(crossing)), vertex_work=vertex_work)
 
+    def joined(self, adjacency: SparseArray) -> Self:
+        """The division among half as many boards, each of which has the parts of two."""
+        return self.counted(adjacency, self.boards // 2, len(self.edges) // 2, self.vertex_work)
+
     @property
     def work(self) -> IntArray:
         """(B,) edges of each board, and what its vertices count for."""

@@ -14,7 +14,7 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.group import Group
 from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.plan_file import plan_boards, plan_text
+from hypercast.host.planner.plan_file import plan_boards, plan_divisions, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.planning import (
@@ -81,7 +81,7 @@ def lead_plan(path: Path, description: Description, cluster: Cluster, group: Gro
         raise click.UsageError(
             f"{path} is a plan for {count} boards, but {size} processes were started; start "
             f"{count}, or leave mpirun out")
-    counts = [count] if count > 1 else []
+    counts = plan_divisions(path)
     graph = None
     if group and not description.sampling.sampler:  # boards have parts of the graph, or need none
         problem = next(apart("divides the graph", _problem, description, cluster, counts,

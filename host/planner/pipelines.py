@@ -91,18 +91,21 @@ def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
     """The ``Pipeline`` of some stages, whose transfers take the cluster's links.
 
     In a ``chain``, each stage follows the one before, whether it reads from it or not. What goes
-    through it is one of so many ``chunks`` of a micro-batch.
+    through it is one of so many ``chunks`` of a micro-batch, the mean of all of them.
     """
-    graph = problem.operators(problem.statistics.part(chunks)) if chunks > 1 else problem.graph
+    graph, parts = problem.graph, [problem.graph]
+    if chunks > 1:
+        graph = problem.operators(problem.statistics.part(chunks))
+        parts = [problem.operators(part) for part in problem.statistics.parts(chunks)]
     made = []
     for number, stage in enumerate(stages):
         # Of several boards, the slowest sets the pace.
-        costs = [[graph.operators[layer].on(board) for layer in stage.layers]
+        costs = [[part.operators[layer].on(board) for part in parts for layer in stage.layers]
                  for board in stage.boards]
         made.append(Stage(
             name=f"stage {number + 1}", boards=tuple(board.name for board in stage.boards),
-            forward=max(sum(one.forward for one in cost) for cost in costs),
-            backward=max(sum(one.backward for one in cost) for cost in costs)))
+            forward=max(sum(one.forward for one in cost) for cost in costs) / len(parts),
+            backward=max(sum(one.backward for one in cost) for cost in costs) / len(parts)))
     edges = []
     for source, first in enumerate(stages):
         for target, second in enumerate(stages):
@@ -223,7 +226,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
                     problem, stage.layers, board, _listed(problem, stage.layers),
                     PIECES if len(stages) > 1 else SUMMED if len(stage.boards) > 1
                     else programs_of_one(problem),
-                    problem.statistics.part(chunks) if discipline.chunked else None):
+                    problem.statistics.largest(chunks) if discipline.chunked else None):
                 return lacking
     pipeline = pipeline_of(problem, stages, chain=discipline.chain,
                            chunks=chunks if discipline.chunked else 1)

@@ -28,7 +28,7 @@ from hypercast.host.schedules.schedule import SCHEDULES
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.host.training.description.document import read_document
 
-__all__ = ["load_plan", "plan_boards", "plan_of_sections", "plan_text"]
+__all__ = ["load_plan", "plan_boards", "plan_divisions", "plan_of_sections", "plan_text"]
 
 _SECTIONS = ("plan", "training", "shares")
 _PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": int, "split": tuple[int, ...]}
@@ -95,6 +95,14 @@ def plan_boards(path: Path) -> int:
         raise DescriptionError(f"{path} is no plan: it has no section like [shares.1] with boards; "
                                f"take a file that hypercast plan -o wrote", "shares")
     return len(names)
+
+
+def plan_divisions(path: Path) -> list[int]:
+    """Into how many parts, or chunks, the plan in a file may divide a whole graph."""
+    plan = read_document(path).sections.get("plan")
+    pieces = plan.get("pieces") if isinstance(plan, dict) else None
+    return sorted({count for count in (plan_boards(path), pieces)
+                   if isinstance(count, int) and count > 1})
 
 
 def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:

@@ -41,9 +41,12 @@ class Ranges:
         self._lists = {speed: list(itertools.accumulate(
             (problem.lists([one], board) for one in numbers), initial=Footprint()))
             for speed, board in kinds.items()}
+        # Edges are the same for all layers of a graph, and so are there once.
+        self._shared = {speed: problem.lists(range(self.count), board)
+                        for speed, board in kinds.items()}
         self._inputs = {speed: [_inputs(problem, begin, board) for begin in range(self.count)]
                         for speed, board in kinds.items()}
-        self._part = part = problem.statistics.part(chunks)
+        self._part = part = problem.statistics.largest(chunks)
         self._lengths = {speed: list(itertools.accumulate(
             (counted(partial(alone_length, problem, one, board, part)) for one in numbers),
             initial=0.0)) for speed, board in kinds.items()}
@@ -87,7 +90,7 @@ class Ranges:
         if self.problem.statistics.sampled:
             kept += between(self._lists)
         elif self.problem.statistics.square:
-            need += self.problem.lists(range(self.count), board)
+            need += self._shared[board.speed]
         need += kept.times(in_flight)
         return max(need.features, need.gradients) <= config.channel_words \
             and need.weight_rows <= config.weight_rows

@@ -2,14 +2,32 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from hypercast.host.cycle_model.aggregations import degree_counts
 from hypercast.reference.network import LINEAR, Network
 
-__all__ = ["Statistics", "summed_edges"]
+__all__ = ["Part", "Statistics", "summed_edges"]
+
+
+class Part(NamedTuple):
+    """A part of a graph's vertices.
+
+    Attributes
+    ----------
+    vertices : int
+        How many it has.
+    edges : int
+        Entries of the adjacency matrix towards these.
+    halo : int
+        Vertices of other parts that these read.
+    """
+
+    vertices: int
+    edges: int
+    halo: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,9 +44,8 @@ class Statistics:
         Whether it is a sample; else all layers have the whole graph.
     law : str
         How edges are distributed over vertices, see ``Expected``.
-    halos : tuple of (int, int)
-        Numbers of boards, and how many vertices of others one of that many reads: of a graph that
-        was divided.
+    divisions : tuple of tuple of Part
+        The parts for some numbers of boards, or of chunks: of a graph that was divided.
     cuts : tuple of (int, int, int)
         Numbers of boards, and how many vertices and entries of the adjacency matrix one of that
         many has of a vertex cut, at most: of a graph that was cut.
@@ -43,7 +60,7 @@ class Statistics:
     edges: tuple[int, ...]
     sampled: bool = False
     law: str = "power"
-    halos: tuple[tuple[int, int], ...] = ()
+    divisions: tuple[tuple[Part, ...], ...] = ()
     cuts: tuple[tuple[int, int, int], ...] = ()
 
     def __post_init__(self) -> None:
@@ -53,11 +70,11 @@ class Statistics:
 
     @classmethod
     def whole(cls, vertices: int, edges: int, layers: int,
-              halos: tuple[tuple[int, int], ...] = (),
+              divisions: tuple[tuple[Part, ...], ...] = (),
               cuts: tuple[tuple[int, int, int], ...] = ()) -> Self:
         """The statistics of a whole graph."""
-        return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers, halos=halos,
-                   cuts=cuts)
+        return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers,
+                   divisions=divisions, cuts=cuts)
 
     @property
     def square(self) -> bool:
@@ -72,14 +89,35 @@ class Statistics:
             edges=tuple(max(1, round(one / count)) for one in self.edges),
             sampled=self.sampled, law=self.law)
 
+    def parts(self, count: int) -> list[Self]:
+        """The statistics of each of so many parts: known ones, or one that stands for all."""
+        known: tuple[Part, ...] = self._division(count)
+        return [type(self)(vertices=(one.vertices,) * len(self.vertices),
+                           edges=(max(1, one.edges),) * len(self.edges), law=self.law)
+                for one in known] or [self.part(count)]
+
+    def largest(self, count: int) -> Self:
+        """Statistics that none of so many parts exceeds."""
+        parts = self.parts(count)
+        vertices, edges = (tuple(map(max, zip(*numbers, strict=True))) for numbers in (
+            [part.vertices for part in parts], [part.edges for part in parts]))
+        return type(self)(vertices=vertices, edges=edges, sampled=self.sampled, law=self.law)
+
+    def _division(self, count: int) -> tuple[Part, ...]:
+        return next((parts for parts in self.divisions if len(parts) == count), ())
+
+    def halos(self, count: int) -> list[int]:
+        """Vertices of others that each of so many parts reads; one number if it stands for all."""
+        return [part.halo for part in self._division(count)] or [self.halo(count)]
+
     def halo(self, count: int) -> int:
-        """Vertices of others that one of ``count`` parts reads.
+        """Vertices of others that one of ``count`` parts reads, at most.
 
         Where that is not known, vertices are taken to be dealt to parts at random. Then a vertex is
         read by a part if one of its edges leads there.
         """
-        if count in dict(self.halos):
-            return dict(self.halos)[count]
+        if known := self._division(count):
+            return max(part.halo for part in known)
         degrees, counts = degree_counts(self.vertices[0], self.edges[0], self.law)
         read = 1 - (1 - 1 / count) ** degrees.astype(float)
         return round(float(counts @ read) * (count - 1) / count)

@@ -1,6 +1,6 @@
 """Plans of a training: what the planner is asked of a graph, and what boards do by its answer."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,12 +11,14 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
+from hypercast.host.planner.layer_costs import chosen_orders
 from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
-from hypercast.host.planner.statistics import Statistics, summed_edges
+from hypercast.host.planner.statistics import Part, Statistics, summed_edges
 from hypercast.host.planner.strategies import gnnpipe, pipedream, vertex_cut
 from hypercast.host.planner.strategies.graph_parts import part_counts
 from hypercast.host.training.description.conversion import DescriptionError
@@ -24,6 +26,7 @@ from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.sharing import GRAPH, LAYERS, SAMPLES
+from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 
 __all__ = ["assignment_of", "planned", "planned_description", "problem_of", "problem_of_network",
@@ -47,8 +50,8 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     graph : Graph
         What is trained on.
     counts : iterable of int, optional
-        Numbers of boards that a whole graph is divided among, so that halos are known; those that
-        strategies try, if not given.
+        Numbers of boards, or of chunks, that a whole graph is divided among, so that the parts are
+        known; those that strategies try, if not given.
     progress : callable
         Called with a line of text before each slow part.
     """
@@ -59,17 +62,44 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         return problem_of_network(
             replace(description, recipe=replace(recipe, micro_batches=most)), cluster, network,
             _sampled(source, network), samples=len(source))
-    matrix, halos, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), [], []
-    most = min(len(cluster.boards), graph.vertices)
-    for count in part_counts(most) if counts is None else counts:
-        progress(f"dividing the graph among {count} boards")
-        halos.append((count, int(Division.of(
-            matrix, count, vertex_work=vertex_work(network)).halos.max())))
+    matrix, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
+    order = rank_order(graph)  # METIS divides what training gives it
+    matrix = matrix[order][:, order]
+    whole = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers))
+    if description.model.chosen:  # which the work of a vertex depends on
+        network = chosen_orders(network, whole, cluster.boards[0])
+    boards = len(cluster.boards)
+    if counts is None:
+        counts = {*part_counts(boards), *(gnnpipe.CHUNKS if boards > 1 else ())}
+    counts = sorted(count for count in {*counts} if count <= graph.vertices)
+    divisions = tuple(_divisions(matrix, counts, vertex_work(network), progress))
+    for count in counts:
+        if count > boards:
+            break
+        progress(f"cutting the graph for {count} boards")
         vertices, edges = largest_part(graph, count, recipe.seed)
         # Each copy of a vertex has a loop of its own, if there are such.
         cuts.append((count, vertices, edges + vertices * (matrix.nnz > graph.edges.nnz)))
-    return problem_of_network(description, cluster, network, Statistics.whole(
-        graph.vertices, matrix.nnz, len(network.layers), tuple(halos), tuple(cuts)))
+    return problem_of_network(description, cluster, network, replace(
+        whole, divisions=divisions, cuts=tuple(cuts)))
+
+
+def _divisions(matrix: SparseArray, counts: Collection[int], work: int,
+               progress: Callable[[str], None]) -> Iterator[tuple[Part, ...]]:
+    """The parts of a graph for each of some numbers of boards."""
+    halving: Division | None = None
+    for count in sorted(counts, reverse=True):
+        if halving and count & count - 1 == 0:  # powers of two are bisected alike
+            while len(halving.edges) > count:
+                halving = halving.joined(matrix)
+            found = halving
+        else:
+            progress(f"dividing the graph into {count} parts")
+            found = Division.of(matrix, count, vertex_work=work)
+            halving = found if count & count - 1 == 0 else halving
+        vertices = np.bincount(found.boards, minlength=count)
+        yield tuple(Part(*one) for one in zip(
+            vertices.tolist(), found.edges.tolist(), found.halos.tolist(), strict=True))
 
 
 def _sampled(source: SampleSource, network: Network) -> Statistics:

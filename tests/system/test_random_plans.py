@@ -27,9 +27,15 @@ SUBGRAPHS = [Sampling(sampler="walks", batch=20, coverage=6.0),
 NEIGHBOURS = Sampling(sampler="neighbours", batch=50, fan_outs=(4, 2))
 
 
-def beside(*graphs):
-    """Graphs of which no edge leads to another, as one."""
-    return Graph(edges=scipy.sparse.block_diag([graph.edges for graph in graphs], format="csr"),
+def joined(vertices, degrees):
+    """A graph with as many vertices of each mean degree, and few edges in between."""
+    sizes = np.diff(np.linspace(0, vertices, len(degrees) + 1).astype(int)).tolist()
+    graphs = [Graph(**blocks(vertices=size, degree=degree))
+              for size, degree in zip(sizes, degrees, strict=True)]
+    step = -(-vertices // len(degrees))
+    between = scipy.sparse.eye_array(vertices, k=step) + scipy.sparse.eye_array(vertices, k=-step)
+    apart = scipy.sparse.block_diag([graph.edges for graph in graphs])
+    return Graph(edges=scipy.sparse.csr_array((apart + between) if len(degrees) > 1 else apart),
                  features=np.concatenate([graph.features for graph in graphs]),
                  labels=np.concatenate([graph.labels for graph in graphs]),
                  splits=np.concatenate([graph.splits for graph in graphs]))
@@ -52,9 +58,7 @@ def trainings(draw):
 
     def graph():
         number = np.arange(vertices)
-        sizes = np.diff(np.linspace(0, vertices, len(degrees) + 1).astype(int)).tolist()
-        return beside(*(Graph(**blocks(vertices=size, degree=degree))
-                        for size, degree in zip(sizes, degrees, strict=True))).with_splits(
+        return joined(vertices, degrees).with_splits(
             train=number % 3 > 0, validation=number % 3 == 0)
 
     cluster = draw(st.sampled_from(["vcu128-4", "vcu128-4-slow", "u50-4", "mixed"]))
@@ -66,7 +70,7 @@ def trainings(draw):
 
 def check(trial):
     cluster, count = trial.boards(), len(trial.names)
-    problem = problem_of(trial.description(cluster), cluster, trial.graph(), [count])
+    problem = problem_of(trial.description(cluster), cluster, trial.graph())
     for plan in search(problem).plans:
         if plan.trains != NOT_YET and len(plan.boards) == count:
             planned = replace(trial, plan=lambda problem, plan=plan: plan)

@@ -13,12 +13,12 @@ from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.bapipe import board_orders
 from hypercast.host.planner.strategies.equal_layers import obstacle
 
-__all__ = ["DISCIPLINE", "plans"]
+__all__ = ["CHUNKS", "DISCIPLINE", "plans"]
 
 DISCIPLINE = Discipline(strategy="GNNPipe", scheme="chunks through layers", chunked=True,
                         staleness="rows of later chunks, 1 epoch")
 #: Numbers of chunks that are tried.
-_CHUNKS = (2, 4, 8, 16, 32)
+CHUNKS = (2, 4, 8, 16, 32)
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
@@ -31,7 +31,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := refused(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
-    allowed = [chunks for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
+    allowed = [chunks for chunks in CHUNKS if chunks <= problem.statistics.vertices[0]]
     most = max(allowed, default=1)
     ranges, found = Ranges(problem, most), list[Plan]()
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):

@@ -6,6 +6,7 @@ Pipelined Feature Communication, ICLR 2022) those of the epoch before are taken,
 while something else was computed.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import NO_OVERLAP, Board
@@ -14,6 +15,7 @@ from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
 from hypercast.host.planner.plan import ANYTHING, EXACT, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
 
 __all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
            "stale"]
@@ -68,21 +70,25 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     """
     name = STALE_NAME if hidden else EXACT_NAME
     count, layers = len(boards), range(len(problem.layers))
-    statistics = problem.statistics.part(count)
-    halo = problem.statistics.halo(count)
-    graph, exchanges = problem.operators(statistics), problem.exchanges
-    lanes = boards[0].config.lanes
-    each = [graph.seconds(layers, board) for board in boards]
+    exchanges, lanes = problem.exchanges, boards[0].config.lanes
     if parts is None:
-        parts = evenly(each)
-    # A part's edges that leave it are about as many as it has, times the share of the others.
-    halos = [round(halo * part * (1 - part) * count**2 / (count - 1)) for part in parts]
+        mean = problem.operators(problem.statistics.part(count))
+        parts = evenly([mean.seconds(layers, board) for board in boards])
+    owns, halos = _shared(problem.statistics, parts)
+    graphs = [problem.operators(own) for own in owns]
     # Each core injects a flit a cycle: of others' rows, too.
     panels = sum(-(-columns // lanes) for columns in problem.sent_columns)
-    computing = max(
-        problem.operators(problem.statistics.part(1 / part)).seconds(layers, board)
-        + panels * own / board.config.cores / board.clock
-        for part, own, board in zip(parts, halos, boards, strict=True))
+    injecting = [panels * halo / board.config.cores / board.clock
+                 for halo, board in zip(halos, boards, strict=True)]
+    if hidden:
+        computing = max(graph.seconds(layers, board) + more
+                        for graph, board, more in zip(graphs, boards, injecting, strict=True))
+    else:  # each layer waits for the slowest board's rows, there and back
+        costs = [[graph.operators[layer].on(board)
+                  for graph, board in zip(graphs, boards, strict=True)] for layer in layers]
+        computing = max(injecting) + sum(
+            max(one.forward for one in cost) + max(one.backward for one in cost)
+            for cost in costs)
     row = sum(exchanges) * boards[0].config.element_width // 8
     size = max(halos) * row
     routes = [problem.cluster.route(one, other)
@@ -91,18 +97,16 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
     passing = size / slow.bandwidth
     waits = any(board.transfers == NO_OVERLAP for board in boards)
     memory, share = {}, f"one of {count} parts of the graph"
-    for board, part, own in zip(boards, parts, halos, strict=True):
-        need = Footprint()
+    for board, own, graph, halo in zip(boards, owns, graphs, halos, strict=True):
+        need = problem.lists(layers, board, own)
         for layer in layers:
             cost = graph.operators[layer].on(board)
-            need += cost.resident + (cost.kept + cost.working).times(part * count)
-        need += problem.lists(layers, board, statistics).times(part * count)
+            need += cost.resident + cost.kept + cost.working
         kept = sum(exchanges) if hidden else max(exchanges, default=0)
-        need += Footprint(features=-(-kept // lanes) * -(-own // board.config.cores))
+        need += Footprint(features=-(-kept // lanes) * -(-halo // board.config.cores))
         if excess := need.excess(board, share):
             return excess
-        if lacking := shortage(problem, layers, board, share,
-                               statistics=problem.statistics.part(1 / part), halo=own):
+        if lacking := shortage(problem, layers, board, share, statistics=own, halo=halo):
             return lacking
         memory[board.name] = need.bytes_on(board)
     seconds = computing + reduced_seconds(problem, boards, problem.weights) \
@@ -120,3 +124,18 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         staleness="halos, 1 epoch" if hidden else EXACT,
         shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
                      for board, part in zip(boards, parts, strict=True)))
+
+
+def _shared(whole: Statistics, parts: Sequence[float]) -> tuple[list[Statistics], list[int]]:
+    """What each board has of a graph, and how many vertices of others it reads.
+
+    Of equal parts, these are known if the graph was divided among so many boards.
+    """
+    count = len(parts)
+    if math.isclose(max(parts), min(parts), rel_tol=1e-6):
+        owns, halos = whole.parts(count), whole.halos(count)
+        return owns * (count // len(owns)), halos * (count // len(halos))
+    # A part's edges that leave it are about as many as it has, times the share of the others.
+    halo = whole.halo(count)
+    return [whole.part(1 / part) for part in parts], [
+        round(halo * part * (1 - part) * count**2 / (count - 1)) for part in parts]

@@ -85,3 +85,14 @@ def test_parts_of_fewer_boards_are_unions_of_those_of_more():
     owner = Division.of(edges, 8).boards
     for boards in (2, 4):
         assert np.array_equal(Division.of(edges, boards).boards, owner * boards // 8)
+
+
+@given(st.integers(0, 3), st.integers(0, 30), st.integers(0, 99))
+def test_parts_for_fewer_boards_are_those_of_two_each(power, work, seed):
+    edges = random_edges(200, 0.03, seed)
+    found = Division.of(edges, 2 << power, vertex_work=work).joined(edges)
+    expected = Division.of(edges, 1 << power, vertex_work=work)
+    assert np.array_equal(found.boards, expected.boards)
+    assert np.array_equal(found.edges, expected.edges)
+    assert np.array_equal(found.halos, expected.halos)
+    assert (found.cut, str(found)) == (expected.cut, str(expected))

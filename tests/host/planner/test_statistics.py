@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.cycle_model.aggregations import degree_counts
-from hypercast.host.planner.statistics import Statistics, summed_edges
+from hypercast.host.planner.statistics import Part, Statistics, summed_edges
 from hypercast.reference.models import model_network
 from hypercast.reference.network import LINEAR, Network
 
@@ -42,6 +42,18 @@ def test_bounds(vertices, degree, count):
     assert statistics.replicas(count) <= vertices
     part = statistics.part(count)
     assert count * (part.vertices[0] - 1) < vertices < count * (part.vertices[0] + 1)
+
+
+def test_parts_are_known_or_all_alike():
+    divided = Statistics.whole(100, 700, 2, divisions=(
+        (Part(30, 500, 20), Part(70, 200, 10)), (Part(100, 700, 0),)))
+    assert [(part.vertices, part.edges) for part in divided.parts(2)] == [
+        ((30,) * 3, (500,) * 2), ((70,) * 3, (200,) * 2)]
+    assert (divided.halos(2), divided.halo(2)) == ([20, 10], 20)
+    assert divided.largest(2) == Statistics.whole(70, 500, 2)
+    assert divided.parts(4) == [divided.part(4)] == [Statistics.whole(25, 175, 2)]
+    assert divided.halos(4) == [divided.halo(4)]
+    assert divided.largest(4) == divided.part(4)
 
 
 def test_a_number_for_every_layer():

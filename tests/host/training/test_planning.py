@@ -2,18 +2,24 @@
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cluster.graph_parts import divided
+from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.plan_file import plan_boards, plan_text
 from hypercast.host.planner.search import search
+from hypercast.host.planner.statistics import Part
 from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
+from hypercast.host.planner.strategies.graph_parts import evaluated_parts
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
@@ -33,6 +39,11 @@ from tests.host.cluster.thread_group import on_ranks
 from tests.host.cluster.trainings import train_on
 
 GRAPH = Graph.load("blocks")
+#: A dense half, and a sparse one.
+UNEVEN = Graph.from_scipy(
+    scipy.sparse.block_diag([Graph(**blocks(vertices=300, degree=degree)).edges
+                             for degree in (2.0, 40.0)]),
+    features=np.eye(600, 40), labels=np.arange(600) % 3, train=np.arange(600) % 2 > 0)
 SAMPLES = Sampling(sampler="neighbours", batch=3, fan_outs=(2,))
 BOARDS = load_cluster("vcu128-4")
 MODEL = Model(hidden=(6, 6, 6), order=("combine_first",))
@@ -123,6 +134,27 @@ def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
     with pytest.raises(DescriptionError, match=r"plan.toml, line \d+: \[training\] .* is for "
                                                r"another"):
         read_plan(path, other)
+
+
+@pytest.mark.parametrize("order", [("auto",), ("combine_first",)])
+def test_plans_know_the_parts_of_the_training(order):
+    """The fullest board holds its own part, not the mean of all; the busiest sets the pace."""
+    training = description(Model(hidden=(64, 6), order=order))
+    problem = problem_of(training, BOARDS, UNEVEN)
+    plans = [evaluated_parts(problem, problem.boards, hidden=hidden) for hidden in (False, True)]
+    model = Trainer.of_description(planned_description(training, problem, plans[0]),
+                                   graph=UNEVEN).initial
+    for count in (2, 3, 4, 16):
+        division = divided(model, count)
+        found = [Part(*one) for one in zip(np.bincount(division.boards).tolist(),
+                                           division.edges.tolist(), division.halos.tolist(),
+                                           strict=True)]
+        assert found in [list(parts) for parts in problem.statistics.divisions] or count == 3
+    assert problem_of(training, BOARDS, UNEVEN, counts=[3]).statistics.parts(3)[2].vertices
+    for plan in plans:
+        assert len({*plan.memory.values()}) > 1
+        assert plan.traffic == sum(problem.statistics.halos(4)) * 2 * sum(
+            problem.exchanges) + 16 * 3 * problem.weights
 
 
 def test_chunks_go_through_layers(tmp_path):
