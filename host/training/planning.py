@@ -34,6 +34,8 @@ __all__ = ["assignment_of", "planned", "planned_description", "problem_of", "pro
 
 #: Samples whose mean the planner goes by.
 _TRIALS = 4
+#: Vertices of a part, in the mean, that are too few for METIS.
+_FEW = 16
 
 
 def problem_of(description: Description, cluster: Cluster, graph: Graph,
@@ -88,8 +90,10 @@ def _divisions(matrix: SparseArray, counts: Collection[int], work: int,
                progress: Callable[[str], None]) -> Iterator[tuple[Part, ...]]:
     """The parts of a graph for each of some numbers of boards."""
     halving: Division | None = None
+    # Bisections are alike for all powers of two, but where parts are of a few vertices.
+    alike = matrix.shape[0] >= _FEW * max(counts, default=1)
     for count in sorted(counts, reverse=True):
-        if halving and count & count - 1 == 0:  # powers of two are bisected alike
+        if halving and alike and count & count - 1 == 0:
             while len(halving.edges) > count:
                 halving = halving.joined(matrix)
             found = halving

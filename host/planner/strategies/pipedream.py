@@ -26,7 +26,7 @@ TWO_VERSIONS = Discipline(strategy="PipeDream-2BW", flush=False, versions=2,
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
-    """The one of its dynamic programme, with stashed weights.
+    """The plans of its dynamic programme, with stashed weights; of a board for each stage, too.
 
     Its boards may all have one stage with all layers. They are samples in parallel then, and no
     weights are older.

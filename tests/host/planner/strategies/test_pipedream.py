@@ -24,7 +24,7 @@ def slowest(stages, times):
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=5), st.integers(2, 4))
 def test_no_other_stages_have_a_smaller_bottleneck(times, count):
     training = problem(times, cluster(*[1] * count), micro_batches=12)
-    [plan] = pipedream.plans(training)
+    plan = next(pipedream.plans(training))
     found = slowest([([layer - 1 for layer in share.layers], len(share.boards))
                      for share in plan.shares], times)
     best = min(
