@@ -86,7 +86,7 @@ def test_random_plans(trial):
 
 
 @pytest.mark.slow
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(trainings())
 def test_many_random_plans(trial):
     check(trial)
