@@ -86,6 +86,7 @@ def test_random_plans(trial):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(3600)
 @settings(max_examples=30, deadline=None)
 @given(trainings())
 def test_many_random_plans(trial):
