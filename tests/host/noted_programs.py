@@ -1,29 +1,41 @@
-"""Programs of small trainings of every kind, and the digests that are noted of them.
+"""Digests of programs and of reference states: small trainings of every kind.
 
 Programs are those of `hypercast bench model`, whose figures are about them; so a change is one of
-cycles. To note them anew: ``python -m tests.host.noted_programs``.
+cycles. A state is what a training's bits are after a few steps; exponents follow from the recipe,
+so a change of its defaults is one, too. To note them anew: ``python -m tests.host.noted_programs``.
 """
 
 import functools
 import hashlib
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.compiler.evaluation import compile_evaluation
+from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.fixed_gnn import FixedGnn
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
+from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import decode
 
-__all__ = ["CASES", "noted", "summary"]
+__all__ = ["CASES", "STATES", "noted", "noted_state", "state", "summary"]
 
 _NOTES = Path(__file__).with_name("noted_programs.json")
 _CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=64, channel_words=2**15,
@@ -53,12 +65,34 @@ CASES = {
     "jumping in strips": {
         "model": "sage", "hidden": (6, 5), "dropout": 0.5, "additions": {"jumping": True},
         "accumulator_rows": 32, "optimiser": "adam"},
+    "GCNII": {"model": "gcnii", "hidden": (8, 8, 8), "dropout": 0.5},
+    "MixHop": {"model": "mixhop", "hidden": (7, 5, 6, 5), "dropout": 0.5},
+    "step in pieces": {"hidden": (9,), "dropout": 0.4, "form": "pieces"},
+    "runs of layers": {"model": "sage", "hidden": (6, 5, 6), "dropout": 0.5, "form": "runs"},
+    "runs of GCNII": {"model": "gcnii", "hidden": (8, 8, 8), "dropout": 0.5, "form": "runs"},
+    "runs with jumping": {
+        "hidden": (8, 8, 8), "dropout": 0.5, "form": "runs",
+        "additions": {"jumping": True, "residual": True}},
+    "runs of MixHop": {"model": "mixhop", "hidden": (7, 5, 6, 5), "form": "runs"},
+    "shared rows": {"hidden": (9, 8), "dropout": 0.4, "form": "shared"},
+    "shared rows of GraphSAGE": {"model": "sage", "hidden": (9,), "form": "shared"},
+    "shared rows, aggregated first": {
+        "hidden": (9, 8), "order": AGGREGATE_FIRST, "form": "shared"},
+    "samples": {"hidden": (9,), "dropout": 0.5, "form": "samples"},
+    "samples of GIN": {"model": "gin", "hidden": (8,), "form": "samples"},
+    "work ahead": {"hidden": (9,), "order": AGGREGATE_FIRST, "form": "ahead"},
+    "resident features": {"hidden": (9,), "order": AGGREGATE_FIRST, "form": "resident"},
+    "evaluation in parts": {"model": "sage", "hidden": (6, 5), "form": "evaluation"},
+    "evaluation of GCNII in parts": {"model": "gcnii", "hidden": (8, 8), "form": "evaluation"},
 }
+#: Cases of which the reference's state is noted, too: each network, order, loss and optimiser.
+STATES = [name for name, case in CASES.items() if case.keys() <= {
+    "order", "dropout", "optimiser", "hidden", "several", "model", "additions"}]
 
 
 @functools.cache
 def _trained(name):
-    """The model and the configuration of a case."""
+    """The graph, the model and the configuration of a case."""
     case = dict(CASES[name])
     generator = np.random.default_rng(5)
     model, order = case.pop("model", "gcn"), case.pop("order", COMBINE_FIRST)
@@ -66,6 +100,7 @@ def _trained(name):
     hidden, dropout = case.pop("hidden", (10,)), case.pop("dropout", 0.0)
     additions, several = case.pop("additions", {}), case.pop("several", False)
     optimiser = case.pop("optimiser", "sgd")
+    case.pop("form", None)
     vertices = 75
     values = (generator.random((vertices, features)) < density) * generator.integers(
         1, 9, (vertices, features))
@@ -82,31 +117,108 @@ def _trained(name):
     recipe = Recipe(epochs=2, normalisation=MODELS[model], optimiser=optimiser,
                     element_width=config.element_width,
                     **({"loss": BINARY_CROSS_ENTROPY} if several else {}))
-    return prepare(graph, network, recipe), config
+    return graph, prepare(graph, network, recipe), config
+
+
+def _jobs(name):
+    """The jobs of a case, each with its sample's edges."""
+    graph, model, config = _trained(name)
+    form, layers = CASES[name].get("form"), len(model.network.layers)
+    if form == "runs":
+        cut = [*range(1, layers + 1, 2), layers + 1]
+        return [compile_pieces(model, config, layers=range(*run)).job
+                for run in itertools.pairwise(cut)]
+    if form == "shared":
+        division = Division.counted(model.sample.edges[0], np.arange(75) // 38, 2)
+        return [compile_pieces(model.with_sample(part), config).job
+                for part in _with_halos(model, parts_of(model.sample, division))]
+    if form in ("samples", "ahead", "resident"):
+        first, second = _samples(graph, model)
+        options = {} if form == "samples" else {"ahead": form == "ahead", "resident": True}
+        if form == "samples":
+            options["pieces"] = True
+        job = compile_job(InitialModel.of(model.network, model.recipe, first), config,
+                          capacity=Capacity.of([first, second]), **options)
+        return [job, with_sample(job, second, first)]
+    if form == "evaluation":
+        return [part.job for part in compile_evaluation(model, config.replace(channel_words=512))]
+    return [compile_job(model, config, pieces=form == "pieces")]
+
+
+def _with_halos(model, parts):
+    """Parts of a graph, with the features of the rows that a first layer sums."""
+    for part in parts:
+        if model.network.layers[0].order == AGGREGATE_FIRST:
+            rows = len(part.labels) + part.place.halo_rows(transposed=False)
+            values = np.arange(rows * model.network.features).reshape(rows, -1) % 7
+            part = replace(part, features=Mantissas(values, part.features.exponent))
+        yield part
+
+
+def _samples(graph, model):
+    """Two samples of neighbours, which differ in size."""
+    sums = [layer for layer in model.network.layers if layer.order != LINEAR]
+    sampler = NeighbourSampler(graph.normalised(model.recipe.normalisation), np.arange(60),
+                               (3,) * len(sums), batch_size=30, seed=3)
+    make = SampleMaker(model.network, model.recipe, graph, sampler)
+    return make(sampler.batch(0, 0)), make(sampler.batch(0, 1))
 
 
 @functools.cache
 def summary(name):
-    """What is noted of a case: digests of the program and of where things lie, and cycles.
+    """What is noted of a case: digests of its programs and of where things lie, and cycles.
 
     How much headroom exponents leave is no matter of the compiler.
     """
-    model, config = _trained(name)
-    job = compile_job(model, config)
-    program = [sorted((key, int(value)) for key, value in decode(word).items() if key != "headroom")
-               for word in job.program]
-    regions = sorted((key, region.channel, region.address, region.words, region.stride)
-                     for key, region in job.regions.items())
-    lists = [sorted((key, words.tolist()) for key, words in image if key.startswith("send list"))
-             for image in job.images]
-    rest = [job.row_table, job.messages, job.deliveries, job.edges, float(job.imbalance),
+    jobs = _jobs(name)
+    found = {title: _digest([of(job) for job in jobs] if len(jobs) > 1 else of(jobs[0]))
+             for title, of in (("program", _program), ("regions", _regions), ("rest", _rest),
+                               ("send lists", _lists))}
+    if "form" not in CASES[name]:
+        _, model, config = _trained(name)
+        workload = Workload.of_graph(model.sample.edges[0], model.network, config)
+        found["cycles"] = _digest([(str(phase.name), phase.cycles)
+                                   for phase in predict(workload).phases])
+    return found
+
+
+def _program(job):
+    return [sorted((key, int(value)) for key, value in decode(word).items() if key != "headroom")
+            for word in job.program]
+
+
+def _regions(job):
+    return sorted((key, region.channel, region.address, region.words, region.stride)
+                  for key, region in job.regions.items())
+
+
+def _lists(job):
+    return [sorted((key, words.tolist()) for key, words in image if key.startswith("send list"))
+            for image in job.images]
+
+
+def _rest(job):
+    return [job.row_table, job.messages, job.deliveries, job.edges, float(job.imbalance),
             sorted(job.entries.items()), [*map(str, job.phases)], sorted(job.tensors.items()),
             sorted((key, value.base, value.height, value.panels)
                    for key, value in job.weights.items())]
-    workload = Workload.of_graph(model.sample.edges[0], model.network, config)
-    phases = [(str(phase.name), phase.cycles) for phase in predict(workload).phases]
-    return {"program": _digest(program), "regions": _digest(regions), "rest": _digest(rest),
-            "send lists": _digest(lists), "cycles": _digest(phases)}
+
+
+@functools.cache
+def state(name):
+    """What is noted of a case's reference: a digest of its state after three steps."""
+    _, model, _ = _trained(name)
+    gnn = FixedGnn(model)
+    for _ in range(3):
+        gnn.train_step()
+    gnn.evaluate()
+    found = gnn.state()
+    return _digest([
+        [(name, kind, arrays[kind].tolist()) for name, arrays in sorted(found.parameters.items())
+         for kind in sorted(arrays)], list(found.exponents.items()),
+        sorted(gnn.saturations.items()),
+        [(name, gnn.tensors[name].tolist()) for name in sorted(gnn.tensors)
+         if isinstance(gnn.tensors[name], np.ndarray)]])
 
 
 def _digest(value):
@@ -114,9 +226,16 @@ def _digest(value):
 
 
 def noted(name):
-    """What is noted of a case."""
-    return json.loads(_NOTES.read_text())[name]
+    """What is noted of a case's programs."""
+    return json.loads(_NOTES.read_text())["programs"][name]
+
+
+def noted_state(name):
+    """What is noted of a case's reference."""
+    return json.loads(_NOTES.read_text())["states"][name]
 
 
 if __name__ == "__main__":
-    _NOTES.write_text(json.dumps({name: summary(name) for name in CASES}, indent=1) + "\n")
+    _NOTES.write_text(json.dumps({
+        "programs": {name: summary(name) for name in CASES},
+        "states": {name: state(name) for name in STATES}}, indent=1) + "\n")

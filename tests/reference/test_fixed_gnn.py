@@ -18,6 +18,8 @@ from hypercast.rtl.isa import (
     STEP_KEY_INCREMENT,
     Split,
 )
+from tests.host.noted_programs import STATES, noted_state
+from tests.host.noted_programs import state as digest_of
 from tests.reference.random_data import ORDERS, data, labelled, network, several
 
 
@@ -296,3 +298,11 @@ def test_what_is_foreseen_outlives_the_first_step():
     assert whole.exponents.entries() == later.exponents.entries()
     for name, tensor in whole.masters.items():
         np.testing.assert_array_equal(later.masters[name], tensor)
+
+
+# --- All networks -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_states_are_those_noted(name):
+    assert digest_of(name) == noted_state(name)

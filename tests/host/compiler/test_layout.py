@@ -231,6 +231,7 @@ def test_parameters(case, adam):
 
 
 @pytest.mark.parametrize("name", [
-    "two bypassed panels", "several strips", "GIN", "jumping", "orders that differ"])
+    "two bypassed panels", "several strips", "GIN", "jumping", "orders that differ", "GCNII",
+    "MixHop", "runs of GCNII"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

@@ -564,6 +564,7 @@ def test_constants_of_adam_change_with_every_step():
 
 
 @pytest.mark.parametrize("name", [
-    "plain", "orders that differ", "GIN", "residual", "jumping", "jumping in strips"])
+    "plain", "orders that differ", "GIN", "residual", "jumping", "jumping in strips", "GCNII",
+    "MixHop", "runs with jumping", "step in pieces", "work ahead"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)

@@ -22,6 +22,7 @@ from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.registers import ROW_TABLE
 from tests.host.models import SMALL, named_model, small_graph, small_model
+from tests.host.noted_programs import CASES, noted, summary
 
 CONFIG = SMALL.replace(program_rows=1024)
 COMBINE, AGGREGATE = ("combine_first",) * 3, ("aggregate_first",) * 3
@@ -193,3 +194,9 @@ def test_a_run_of_a_deep_network_needs_its_own_entries_only(model):
         job = compile_pieces(model, config, layers=run).job
         assert job.exponents.keys() == job.tensors.keys()
         assert {name.layer for name in job.tensors} <= {0, 1, *range(run[0] - 1, run[-1] + 1)}
+
+
+@pytest.mark.parametrize("name", [
+    name for name, case in CASES.items() if case.get("form") in ("runs", "shared")])
+def test_programs_are_those_noted(name):
+    assert summary(name) == noted(name)
