@@ -18,6 +18,7 @@ from hypercast.rtl.isa import (
     STRIP_WIDTH,
     TENSOR_WIDTH,
 )
+from hypercast.rtl.plain_value import plain_value
 
 __all__ = ["LARGEST_PROGRAM", "PRESETS", "Config", "ConfigurationError"]
 
@@ -110,8 +111,9 @@ class Config:
 
     def __post_init__(self) -> None:
         for field in dataclasses.fields(self):
-            value = getattr(self, field.name)
+            value = plain_value(getattr(self, field.name))
             assert isinstance(field.type, type)
+            object.__setattr__(self, field.name, value)
             if type(value) is not field.type:
                 raise ConfigurationError(
                     f"{field.name} must be of type {field.type.__name__}, not {value!r}")

@@ -33,7 +33,7 @@ from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.sharing import check_evaluator
-from hypercast.host.training.trainer_arguments import check_arguments
+from hypercast.host.training.trainer_arguments import check_arguments, checked_choice, checked_count
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.initial_model import InitialModel
@@ -144,8 +144,12 @@ class Trainer:
                  group: Group | None = None, assignment: Assignment | None = None,
                  cluster: Cluster | None = None,
                  progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
-        check_arguments(graph=graph, model=model, device=device, sampling=sampling, every=every,
-                        record_step=record_step, run=run, progress=progress, transport=transport)
+        check_arguments(graph=graph, model=model, device=device, sampling=sampling, run=run,
+                        progress=progress, transport=transport)
+        self._every = checked_count("every", every)
+        self._record_step = None if record_step is None else \
+            checked_count("record_step", record_step)
+        check, resume = checked_choice("check", check), checked_choice("resume", resume)
         self.model = model or Model()
         self.device = device or Device()
         self.sampling = sampling or Sampling()
@@ -173,8 +177,6 @@ class Trainer:
         self.samples = self._training.samples
         self.history: list[Record] = []
         self.last_step: dict[str, Any] = {}
-        self._every = every
-        self._record_step = record_step
         self._waves = waves
         self._source = source
         self._transport = transport

@@ -1,5 +1,6 @@
 """Checks of what ``Trainer`` is given in Python."""
 
+import contextlib
 import os
 
 from hypercast.host.graphs.graph import Graph
@@ -8,8 +9,9 @@ from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
+from hypercast.rtl.plain_value import plain_int, plain_value
 
-__all__ = ["check_arguments"]
+__all__ = ["check_arguments", "checked_choice", "checked_count"]
 
 #: Classes of each argument, the first of which is named, and an example.
 _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "Model(hidden=16)"),
@@ -17,13 +19,12 @@ _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "
             "transport": ((Transport,), "an object of a class that is derived from it")}
 
 
-def check_arguments(*, every: object, record_step: object, run: object, progress: object,
-                    **objects: object) -> None:
-    """Raise ``ValueError`` for an argument of the wrong kind, or out of range; names a remedy.
+def check_arguments(*, run: object, progress: object, **objects: object) -> None:
+    """Raise ``ValueError`` for an argument of the wrong kind; names a remedy.
 
     Parameters
     ----------
-    every, record_step, run, progress
+    run, progress
         As ``Trainer`` takes them.
     **objects
         Graph, model, device, sampling and transport; all but the graph may be None.
@@ -33,13 +34,26 @@ def check_arguments(*, every: object, record_step: object, run: object, progress
         if not isinstance(value, kinds) and (value is not None or name == "graph"):
             raise ValueError(f"{name} must be a {kinds[0].__name__}, not {_text(value)}; give "
                              f"{example}")
-    for name, value in (("every", every), ("record_step", record_step)):
-        if (type(value) is not int or value < 1) and (value is not None or name == "every"):
-            raise ValueError(f"{name} must be a whole number, at least 1, not {_text(value)}")
     if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
         raise ValueError(f"run must be the path of a folder, not {_text(run)}")
     if not callable(progress):
         raise ValueError(f"progress must be callable with a line of text, not {_text(progress)}")
+
+
+def checked_count(name: str, value: object) -> int:
+    """A whole number, at least 1, as an int; ``ValueError`` if it is none."""
+    with contextlib.suppress(TypeError):
+        if (found := plain_int(value)) >= 1:
+            return found
+    raise ValueError(f"{name} must be a whole number, at least 1, not {_text(value)}")
+
+
+def checked_choice(name: str, value: object) -> bool:
+    """True or False, as a bool; ``ValueError`` if it is neither."""
+    found = plain_value(value)
+    if not isinstance(found, bool):
+        raise ValueError(f"{name} must be True or False, not {_text(found)}")
+    return found
 
 
 def _text(value: object) -> str:

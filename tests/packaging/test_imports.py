@@ -17,6 +17,7 @@ PURE = (
     "hypercast.rtl.network.routing",
     "hypercast.rtl.network.topology",
     "hypercast.rtl.placement",
+    "hypercast.rtl.plain_value",
     "hypercast.rtl.registers",
 )
 LINES = 600

@@ -7,6 +7,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -183,3 +184,11 @@ def test_hash_is_the_same_in_another_process():
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
                             check=True)
     assert int(result.stdout) == Config().hash
+
+
+def test_scalars_of_numpy_are_plain_values():
+    plain = PRESETS["vcu128"]
+    scalars = {name: np.bool_(value) if isinstance(value, bool) else np.int64(value)
+               for name, value in plain.to_dict().items()}
+    assert Config(**scalars) == plain and Config(**scalars).hash == plain.hash
+    assert {type(value) for value in Config(**scalars).to_dict().values()} == {bool, int}

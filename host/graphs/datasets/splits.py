@@ -1,5 +1,6 @@
 """Splits for data sets that come without."""
 
+import contextlib
 from typing import TypedDict
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy.typing as npt
 
 from hypercast.host.graphs.graph_checks import GraphError
 from hypercast.reference.array_types import IntArray
+from hypercast.rtl.plain_value import plain_float, plain_int
 
 __all__ = ["Splits", "random_split", "split_per_class"]
 
@@ -40,9 +42,11 @@ def random_split(labels: npt.ArrayLike, *, train: float = 0.6, validation: float
     Raises
     ------
     GraphError
-        If the shares are not between 0 and 1, or are more than 1 together.
+        If the shares are not between 0 and 1, or are more than 1 together; or the seed is negative.
     """
-    if min(train, validation) < 0 or train + validation > 1 + 1e-9:
+    seed = _whole("seed", seed)
+    train, validation = _share("train", train), _share("validation", validation)
+    if not (min(train, validation) >= 0 and train + validation <= 1 + 1e-9):
         raise GraphError(f"shares of {train} to train and {validation} to validate on are not at "
                          f"least 0, and at most 1 together")
     labels = np.asarray(labels)
@@ -77,8 +81,10 @@ def split_per_class(labels: npt.ArrayLike, *, train: int, validation: int,
     Raises
     ------
     GraphError
-        If vertices have several labels.
+        If vertices have several labels, or a number is negative.
     """
+    seed = _whole("seed", seed)
+    train, validation = _whole("train", train), _whole("validation", validation)
     generator = np.random.default_rng(seed)
     labels = np.asarray(labels)
     if labels.ndim != 1:
@@ -93,3 +99,18 @@ def split_per_class(labels: npt.ArrayLike, *, train: int, validation: int,
             chosen.append(part)
     train_part, validation_part, test_part = (np.sort(np.concatenate(chosen)) for chosen in parts)
     return Splits(train=train_part, validation=validation_part, test=test_part)
+
+
+def _share(name: str, value: float) -> float:
+    try:
+        return plain_float(value)
+    except TypeError:
+        raise GraphError(f"{name} must be a number, the share of the vertices, not "
+                         f"{value!r}") from None
+
+
+def _whole(name: str, value: int) -> int:
+    with contextlib.suppress(TypeError):
+        if (found := plain_int(value)) >= 0:
+            return found
+    raise GraphError(f"{name} must be a whole number, at least 0, not {value!r}")

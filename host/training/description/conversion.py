@@ -5,9 +5,15 @@ import reprlib
 import types
 import typing
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["DescriptionError", "checked"]
+from hypercast.rtl.plain_value import plain_float, plain_int, plain_value
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["DescriptionError", "check_fields", "checked"]
 
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 
@@ -30,7 +36,8 @@ class DescriptionError(ValueError):
 def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a section, as the types they have to be.
 
-    Whole numbers may stand for numbers, and a value for a tuple of it alone.
+    Whole numbers may stand for numbers, and a value for a tuple of it alone. Scalars and arrays of
+    NumPy, and whatever else is a number to Python, become plain values.
 
     Parameters
     ----------
@@ -56,13 +63,26 @@ def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]
             result[key] = _converted(value, hints[key])
         except TypeError:
             raise DescriptionError(
-                f"[{section}] {key} must be {_text(hints[key])}, not "
-                f"{reprlib.repr(value)}",
+                f"[{section}] {key} must be {_text(hints[key])}, not {_shown(value)}",
                 section, key) from None
     return result
 
 
+def check_fields(section: str, owner: "DataclassInstance") -> None:
+    """Replace the fields of a frozen dataclass by what ``checked`` makes of them.
+
+    Raises
+    ------
+    DescriptionError
+        If a value is of another type.
+    """
+    hints = {field.name: field.type for field in fields(owner)}
+    for key, value in checked(section, vars(owner), hints).items():
+        object.__setattr__(owner, key, value)
+
+
 def _converted(value: Any, hint: Any) -> Any:
+    value = plain_value(value)
     options = typing.get_args(hint)
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         if value is None and type(None) in options:
@@ -70,17 +90,33 @@ def _converted(value: Any, hint: Any) -> Any:
         [hint] = set(options) - {type(None)}
         return _converted(value, hint)
     if typing.get_origin(hint) is tuple:
+        if len(getattr(value, "shape", ())) > 0 and hasattr(value, "tolist"):
+            value = value.tolist()
         values = value if isinstance(value, (list, tuple)) else [value]
         if options[1:] == (...,):
             return tuple(_converted(one, options[0]) for one in values)
         if len(values) != len(options):
             raise TypeError
         return tuple(map(_converted, values, options))
-    if hint is float and type(value) is int and abs(value) < 1 << 1000:
-        return float(value)
-    if type(value) is not hint:
-        raise TypeError
-    return value
+    return _scalar(value, hint)
+
+
+def _scalar(value: Any, hint: type) -> bool | int | float | str:
+    """A value as exactly a bool, int, float or str; numbers may be of any class."""
+    if hint is int:
+        return plain_int(value)
+    if hint is float:
+        return plain_float(value)
+    if hint is bool and isinstance(value, bool):
+        return value
+    if hint is str and isinstance(value, str):
+        return str.__str__(value)
+    raise TypeError
+
+
+def _shown(value: object) -> str:
+    """A value in a message of one line."""
+    return " ".join(reprlib.repr(value).split())
 
 
 def _text(hint: Any) -> str:

@@ -81,6 +81,15 @@ class Device:
         except ConfigurationError as error:
             raise DescriptionError(f"[device] {error}", "device") from error
 
+    def _key(self) -> tuple[str, str, str, Config]:
+        return self.name, self.preset, self.evaluate_on, self.config
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Device) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
     def named(self, name: str) -> "Device":
         """This configuration on another device; the host evaluates."""
         changes: dict[str, Any] = self.config.to_dict()

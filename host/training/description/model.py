@@ -2,13 +2,13 @@
 
 import os
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, check_fields
 from hypercast.reference.models import MODELS, MOST_THETA, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 
@@ -77,9 +77,7 @@ class Model:
     weights: str | None = None
 
     def __post_init__(self) -> None:
-        hints = {field.name: field.type for field in fields(self)}
-        for key, value in checked("model", asdict(self), hints).items():
-            object.__setattr__(self, key, value)
+        check_fields("model", self)
         for key, value, known in (("name", self.name, MODELS),
                                   *(("order", one, self._orders) for one in self.order)):
             if value not in known:

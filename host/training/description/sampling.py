@@ -1,9 +1,9 @@
 """What training steps work on: the whole graph, or samples of it."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import KW_ONLY, asdict, dataclass
 from typing import Any
 
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, check_fields
 
 __all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
 
@@ -20,7 +20,7 @@ _RANGES = {"batch": (1, 1 << 24), "walk": (1, 1 << 10), "coverage": (1e-3, 1e3),
 _MOST_NEIGHBOURS = (1 << 31) - 1
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Sampling:
     """How samples are drawn; keys that the sampler does not take stay None.
 
@@ -47,6 +47,7 @@ class Sampling:
     """
 
     sampler: str | None = None
+    _: KW_ONLY
     batch: int | None = None
     fan_outs: tuple[int, ...] | None = None
     walk: int | None = None
@@ -54,9 +55,7 @@ class Sampling:
     parts: int | None = None
 
     def __post_init__(self) -> None:
-        hints = {field.name: field.type for field in fields(self)}
-        for key, value in checked("sampling", asdict(self), hints).items():
-            object.__setattr__(self, key, value)
+        check_fields("sampling", self)
         if self.sampler is not None and self.sampler not in SAMPLERS:
             raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
                                    f"{self.sampler!r}", "sampling", "sampler")

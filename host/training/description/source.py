@@ -1,14 +1,14 @@
 """Where a graph comes from, and how it is split."""
 
 import os
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
 from hypercast.host.graphs.datasets import BUNDLED, random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, check_fields
 
 __all__ = ["Source"]
 
@@ -38,9 +38,7 @@ class Source:
     split_seed: int | None = None
 
     def __post_init__(self) -> None:
-        hints = {field.name: field.type for field in fields(self)}
-        for key, value in checked("graph", asdict(self), hints).items():
-            object.__setattr__(self, key, value)
+        check_fields("graph", self)
         if self.split and not (min(self.split) >= 0 and abs(sum(self.split) - 100) <= 1e-6):
             raise DescriptionError(f"[graph] split must be three percentages that sum up to 100, "
                                    f"not {list(self.split)}", "graph", "split")

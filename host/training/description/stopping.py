@@ -1,12 +1,12 @@
 """When a training ends before its last epoch."""
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from hypercast.host.graphs.labelled import Labelled
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, check_fields
 from hypercast.rtl.isa import Split
 
 __all__ = ["MONITORS", "Stopping"]
@@ -39,8 +39,7 @@ class Stopping:
     monitor: str | None = None
 
     def __post_init__(self) -> None:
-        hints = {field.name: field.type for field in fields(self)}
-        checked("stopping", asdict(self), hints)
+        check_fields("stopping", self)
         if self.patience is not None and self.patience < 1:
             raise DescriptionError(f"[stopping] patience must be at least 1, not {self.patience}",
                                    "stopping", "patience")

@@ -1,3 +1,7 @@
+"""What ``Trainer`` is given: kinds of objects, and numbers of NumPy."""
+
+import inspect
+
 import numpy as np
 import pytest
 
@@ -22,7 +26,11 @@ KARATE = Graph.load("karate")
     ({"progress": "yes"}, "progress must be callable"),
     ({"epochs": 0}, r"\[recipe\] epochs must be 1 to"),
     ({"epochs": 1.0}, r"\[recipe\] epochs must be a whole number"),
-    ({"epochs": np.int64(3)}, r"\[recipe\] epochs must be a whole number"),
+    ({"epochs": np.float64(3)}, r"\[recipe\] epochs must be a whole number"),
+    ({"every": np.array([2, 3])}, "every must be a whole number, at least 1, not a ndarray"),
+    ({"record_step": np.float64(2)}, "record_step must be a whole number"),
+    ({"check": "no"}, "check must be True or False, not 'no'"),
+    ({"resume": 1}, "resume must be True or False, not 1"),
     ({"momentum": float("nan")}, r"\[recipe\] momentum must be"),
     ({"schedule": ((3, -1.0),)}, r"schedule has factor -1\.0 from epoch 3 on"),
     ({"learning_rate": "0.1"}, r"\[recipe\] learning_rate must be a number"),
@@ -46,3 +54,24 @@ def test_refusals(arguments, message):
 def test_other_objects(kind, arguments, message):
     with pytest.raises(ValueError, match=message):
         kind(**arguments)
+
+
+def test_scalars_of_numpy_train_the_bits_of_plain_numbers(tmp_path):
+    plain = {"every": 2, "record_step": 9, "check": True, "resume": False, "patience": 2,
+             "monitor": "validation_loss", "epochs": 3, "learning_rate": 0.25, "seed": 1}
+    scalars = {"every": np.int64(2), "record_step": np.array(9), "check": np.bool_(True),
+               "resume": np.array(False), "patience": np.uint8(2),
+               "monitor": np.str_("validation_loss"), "epochs": np.int32(3),
+               "learning_rate": np.float32(0.25), "seed": np.array(1)}
+    # What is no plain value, or of ``Description`` and tested there.
+    others = {"self", "graph", "model", "device", "sampling", "run", "waves", "source", "transport",
+              "group", "assignment", "cluster", "progress", "recipe"}
+    assert inspect.signature(Trainer.__init__).parameters.keys() <= plain.keys() | others
+    texts = []
+    for number, arguments in enumerate((plain, scalars)):
+        folder = tmp_path / str(number)
+        with Trainer(KARATE, Model(hidden=4), run=folder, **arguments) as trainer:
+            trainer.fit()
+        texts.append([(folder / name).read_bytes()
+                      for name in ("run.toml", "epochs.jsonl", "checkpoint.safetensors")])
+    assert texts[0] == texts[1]

@@ -1,0 +1,44 @@
+"""Numbers of NumPy and other libraries as the plain values of Python that they are."""
+
+import math
+import numbers
+import operator
+from typing import Any
+
+__all__ = ["plain_float", "plain_int", "plain_value"]
+
+
+def plain_value(value: Any) -> Any:
+    """The Python value that a scalar of NumPy, or an array or tensor of no dimensions, holds.
+
+    ``numpy.float32(0.5)`` is 0.5, and ``numpy.array(3)`` is 3. All else is returned as it is.
+    """
+    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+
+
+def plain_int(value: Any) -> int:
+    """A whole number of any class as an int; ``TypeError`` if it is none, or True or False."""
+    value = plain_value(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError
+    return operator.index(value)
+
+
+def plain_float(value: Any) -> float:
+    """A real number of any class as the nearest float.
+
+    Raises
+    ------
+    TypeError
+        If it is none, or is True or False, or is finite and beyond the largest float.
+    """
+    value = plain_value(value)
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError
+    try:
+        found = float(value)
+    except OverflowError:
+        raise TypeError from None
+    if math.isinf(found) and found != value:
+        raise TypeError
+    return found
