@@ -96,10 +96,10 @@ def mpirun(boards: int) -> list[str]:
 
 
 def environment(boards: int) -> dict[str, str]:
-    """Processors are shared; what rank 0 prints looks as if it had the terminal."""
+    """Processors are shared; what rank 0 prints looks as if it had the terminal, if any."""
     found = dict(os.environ)
     found.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // boards, 1)))
-    found["TTY_COMPATIBLE"] = str(int(sys.stdout.isatty()))
+    found["TTY_COMPATIBLE"] = str(int(sys.stdout.isatty() and sys.stderr.isatty()))
     found.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
     return found
 

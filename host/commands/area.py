@@ -4,11 +4,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.host.commands.number_types import NumberRange
 from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import Config
@@ -37,9 +36,10 @@ __all__ = ["area"]
 @json_option
 def area(config: Config, family: str, memory: str | None, estimate: bool, clock: float | None,
          treemap: Path | None, as_json: bool) -> None:
-    """LUTs, flip-flops, DSPs and RAMs of a chip, block by block, by synthesis with Yosys.
+    """Count LUTs, flip-flops, DSPs and RAMs of a chip by synthesis.
 
-    What was synthesised once is known from then on. --estimate takes no time.
+    Yosys counts them, block by block. What was synthesised once is known from then on. --estimate
+    takes no time.
     """
     from hypercast.host.eda.area_model import estimated_area
     from hypercast.host.eda.chip_area import chip_area, has_memory_outside
@@ -65,7 +65,7 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
     if as_json:
         print_json(_document(config, family, external, estimate, found, reached))
         return
-    Console().print(_table(found, f"{title}{', estimated' * estimate}"))
+    _print(found, f"{title}{', estimated' * estimate}")
     if reached:
         click.echo(f"clock: {reached.asked:.0f} MHz asked, {reached.reached:.1f} MHz reached; "
                    f"slowest path: {reached.begin} to {reached.end}, {reached.cells} cells")
@@ -89,21 +89,14 @@ def _document(config: Config, family: str, external: bool, estimated: bool, foun
                             "end": clock.end, "cells": clock.cells}}
 
 
-def _table(found: "ChipArea", title: str) -> Table:
+def _print(found: "ChipArea", title: str) -> None:
     total = found.total.tally
     kinds = [kind for kind in total if total[kind] or kind in ("LUT", "flip-flop", "DSP")]
-    table = Table("block", title=title)
-    for kind in kinds:
-        table.add_column(kind, justify="right")
 
-    def row(name: str, block: Area) -> None:
-        table.add_row(name, *(f"{block.tally[kind]:,.10g}" for kind in kinds))
+    def row(name: str, block: Area) -> tuple[str, ...]:
+        return name, *(f"{block.tally[kind]:,.10g}" for kind in kinds)
 
-    for name, block in found.blocks.items():
-        row(name, block)
-    table.add_section()
-    row("a core", found.core)
-    row("control unit", found.control)
-    table.add_section()
-    row(f"chip: {_cores(found)}", found.total)
-    return table
+    print_table(make_console(), ("block", *kinds), [
+        *(row(name, block) for name, block in found.blocks.items()), None,
+        row("a core", found.core), row("control unit", found.control), None,
+        row(f"chip: {_cores(found)}", found.total)], title)

@@ -4,13 +4,11 @@ import sys
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
 
 from hypercast.host import benches
 from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 
 __all__ = ["bench"]
@@ -28,9 +26,9 @@ def _text(value: float) -> str:
               help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
 @json_option
 def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) -> None:
-    """Run bench NAME: figures, bars and verdicts; exit status 1 if a bar is missed.
+    """Measure what is claimed: figures, bars and verdicts.
 
-    Without NAME, list the benches.
+    Exit status is 1 if a bar is missed. Without NAME, list the benches.
     """
     if name is None:
         if as_json:
@@ -48,11 +46,9 @@ def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) 
     if as_json:
         print_json([figure.to_dict() for figure in figures])
     else:
-        table = Table("figure", "value", "unit", "bar", "verdict", title=name)
-        for figure in figures:
-            bar = "" if figure.bar is None else f"{figure.relation} {_text(figure.bar)}"
-            table.add_row(escape(figure.name), _text(figure.value), figure.unit, bar,
-                          figure.verdict)
-        Console().print(table)
+        print_table(make_console(), ("figure", "value", "unit", "bar", "verdict"), [
+            (figure.name, _text(figure.value), figure.unit,
+             "" if figure.bar is None else f"{figure.relation} {_text(figure.bar)}",
+             figure.verdict) for figure in figures], name)
     if not all(figure.passed for figure in figures):
         sys.exit(1)

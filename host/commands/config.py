@@ -1,10 +1,9 @@
 """``hypercast config``: presets and derived values."""
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.rtl.config import PRESETS, Config
 
 __all__ = ["config"]
@@ -30,11 +29,10 @@ def list_presets(as_json: bool) -> None:
     everything = list(PRESETS.items())
     for first in range(0, len(everything), _BESIDE):
         presets = everything[first:first + _BESIDE]
-        table = Table("field", *(name for name, _ in presets))
-        for field in presets[0][1].to_dict():
-            table.add_row(field, *(str(getattr(preset, field)) for _, preset in presets))
-        table.add_row("hash", *(f"{preset.hash:#010x}" for _, preset in presets))
-        Console().print(table)
+        print_table(make_console(), ("field", *(name for name, _ in presets)), [
+            *((field, *(str(getattr(preset, field)) for _, preset in presets))
+              for field in presets[0][1].to_dict()),
+            ("hash", *(f"{preset.hash:#010x}" for _, preset in presets))])
 
 
 @config.command()
@@ -46,10 +44,7 @@ def show(config: Config, as_json: bool) -> None:
     if as_json:
         print_json({**config.to_dict(), "derived": derived, "hash": f"{config.hash:#010x}"})
         return
-    table = Table("field", "value")
-    for name, value in {**config.to_dict(), "hash": f"{config.hash:#010x}"}.items():
-        table.add_row(name, str(value))
-    table.add_section()
-    for name, value in derived.items():
-        table.add_row(name, str(value))
-    Console().print(table)
+    given = {**config.to_dict(), "hash": f"{config.hash:#010x}"}
+    print_table(make_console(), ("field", "value"), [
+        *((name, str(value)) for name, value in given.items()), None,
+        *((name, str(value)) for name, value in derived.items())])

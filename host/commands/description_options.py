@@ -27,7 +27,7 @@ from hypercast.reference.recipe import (
 )
 from hypercast.rtl.config import PRESETS, ConfigurationError
 
-__all__ = ["describe", "description_options"]
+__all__ = ["DESCRIPTION_GROUPS", "describe", "description_options"]
 
 #: Data set of a training that names none.
 _DATASET = "blocks"
@@ -90,14 +90,15 @@ _OPTIONS = (
                  f"gcnii).  [default: {THETA}]"),
     _option("model", "weights", type=click.Path(exists=True, dir_okay=False), metavar="FILE",
             help="Initial weights, as hypercast export writes them."),
-    _option("recipe", "epochs", type=WholeRange(1)),
+    _option("recipe", "epochs", type=WholeRange(1), help="Epochs to train."),
     _option("recipe", "seed", type=WholeRange(0), help="Seed of initial weights and dropout."),
     _option("recipe", "learning_rate", type=REALS,
             help=f"Learning rate of weights: {_LAYERS}.  [default: {_RATES}]"),
     _option("recipe", "bias_learning_rate", type=REALS,
             help=f"Learning rate of biases: {_LAYERS}.  [default: {_RATES}]"),
     _option("recipe", "weight_decay", type=REALS, help=f"Decay of weights: {_LAYERS}."),
-    _option("recipe", "optimiser", type=click.Choice(OPTIMISERS)),
+    _option("recipe", "optimiser", type=click.Choice(OPTIMISERS),
+            help="What makes updates of gradients."),
     _option("recipe", "momentum", type=NumberRange(0, 1, max_open=True),
             help="Momentum of the optimiser sgd."),
     _option("recipe", "betas", type=REALS,
@@ -108,7 +109,7 @@ _OPTIONS = (
     _option("recipe", "epsilon", type=NumberRange(0),
             help="What is added to the root of the second moment (optimiser adam)."),
     _option("recipe", "gin_epsilon", type=REAL,
-            help="What the weight 1 of a vertex' own row is increased by (--model gin)."),
+            help="What the weight 1 of a vertex's own row is increased by (--model gin)."),
     _option("recipe", "normalise_features", is_flag=True,
             help="Divide each vertex's features by their sum."),
     _option("recipe", "micro_batches", type=WholeRange(1),
@@ -147,6 +148,14 @@ _OPTIONS = (
             help="What evaluates on the whole graph after an epoch, with --sampler and a chip; the "
                  f"bits are the same.  [default: {ON_HOST}]"),
 )
+
+
+_SECTIONS = {"graph": "Graph", "model": "Model", "recipe": "Recipe", "sampling": "Samples",
+             "stopping": "Early stopping", "device": "Device"}
+#: Headings in help to the options under them.
+DESCRIPTION_GROUPS = {
+    heading: [flag for (section, _), flag in _FLAGS.items() if section == name]
+    + ["-P"] * (name == "device") for name, heading in _SECTIONS.items()}
 
 
 def description_options(function: Command) -> Command:

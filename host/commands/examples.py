@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from hypercast.host.commands.options import json_option, print_json
+
 __all__ = ["examples"]
 
 #: What is of the package, or was made there by trying examples.
@@ -15,7 +17,8 @@ _OTHERS = ("__init__.py", "__pycache__", "build")
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-def examples(folder: Path) -> None:
+@json_option
+def examples(folder: Path, as_json: bool) -> None:
     """Copy the examples to FOLDER, which has to be new or empty.
 
     \b
@@ -37,6 +40,9 @@ def examples(folder: Path) -> None:
         if folder.exists():
             folder.rmdir()
         copy.rename(folder)
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            click.echo(f"wrote {path}")
+    files = [str(path) for path in sorted(folder.rglob("*")) if path.is_file()]
+    if as_json:
+        print_json({"files": files})
+        return
+    for file in files:
+        click.echo(f"wrote {file}")

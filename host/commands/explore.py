@@ -7,14 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import tomli_w
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
-from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.description_options import (
+    DESCRIPTION_GROUPS,
+    describe,
+    description_options,
+)
+from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
 from hypercast.host.files.durable_file import write_durably
@@ -31,7 +35,7 @@ __all__ = ["explore"]
 _BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 
 
-@click.command()
+@click.command(cls=CommandWithGroups, groups=DESCRIPTION_GROUPS)
 @click.argument("dataset", required=False)
 @click.option("--board", type=click.Choice(sorted(_BOARDS)), required=True, help="Which board.")
 @statistics_options
@@ -44,7 +48,9 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
             edges: tuple[int, ...] | None, features: int | None, classes: int | None,
             degree_law: str, output: Path | None, plot: Path | None, as_json: bool,
             changes: dict[str, dict[str, Any]]) -> None:
-    """Look for the configuration of a board on which DATASET's training steps are fastest.
+    """Find the configuration of a board that trains fastest.
+
+    Fastest is that with the shortest training step on DATASET.
 
     Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Cycles are
     those of the cycle model (see hypercast model), area that of the area model (see hypercast area
@@ -125,19 +131,13 @@ def _print(best: Sequence["Candidate"], target: "Target", count: int, preset: st
     from hypercast.host.eda.exploration import BUFFERS
 
     kinds = {"LUT": "LUT", "DSP": "DSP", "block RAM": "RAM", "UltraRAM": "URAM"}
-    table = Table(title=f"{target.name}: {count} configurations fit; none is faster in less room "
-                        f"than these")
-    for name in ("cores", "lanes", "planes", "ports", "buffers", "cycles", "ms", *kinds.values(),
-                 "mJ*"):
-        table.add_column(name, justify="right", no_wrap=True)
-    for one in best:
-        config = one.config
-        table.add_row(
-            *map(str, (config.cores, config.lanes, config.planes, config.eject)),
-            "/".join(str(getattr(config, name)) for name in BUFFERS), f"{one.cycles:,}",
-            f"{one.seconds * 1e3:.4g}", *(f"{one.shares[kind]:.0%}" for kind in kinds),
-            f"{one.joules * 1e3:.3g}")
-    Console(width=110).print(table)
+    heads = ("cores", "lanes", "planes", "ports", "buffers", "cycles", "ms", *kinds.values(), "mJ*")
+    print_table(make_console(), heads, [
+        (*map(str, (one.config.cores, one.config.lanes, one.config.planes, one.config.eject)),
+         "/".join(str(getattr(one.config, name)) for name in BUFFERS), f"{one.cycles:,}",
+         f"{one.seconds * 1e3:.4g}", *(f"{one.shares[kind]:.0%}" for kind in kinds),
+         f"{one.joules * 1e3:.3g}") for one in best],
+        f"{target.name}: {count} configurations fit; none is faster in less room than these")
     click.echo(f"buffers: {', '.join(BUFFERS)}; shares are estimated; * an estimate, see "
                f"docs/explore.md")
     click.echo("to build the first: " + " ".join(filter(None, (

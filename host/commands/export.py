@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.kept_run import kept_run
-from hypercast.host.commands.options import OUTPUT
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.training.trainer import Trainer
 
@@ -18,10 +18,16 @@ __all__ = ["export"]
 @click.option("-o", "output", type=OUTPUT,
               default="weights.safetensors", show_default=True, metavar="FILE",
               help="A .safetensors file, or a .pt file, a state dictionary (needs PyTorch).")
-def export(trainer: Trainer, output: Path) -> None:
-    """Write the weights that `hypercast train --run RUN` trained, as float32.
+@json_option
+def export(trainer: Trainer, output: Path, as_json: bool) -> None:
+    """Write the weights of a run for PyTorch.
 
-    Their names are those of PyTorch Geometric's models GCN, GraphSAGE and GIN.
+    RUN is the folder of `hypercast train --run RUN`. Weights are float32. Their names are those of
+    PyTorch Geometric's models GCN, GraphSAGE and GIN.
     """
     save_weights(output, trainer.network, trainer.parameters())
-    click.echo(f"{output}: {output.stat().st_size / 1024:,.0f} KiB")
+    size = output.stat().st_size
+    if as_json:
+        print_json({"file": str(output), "bytes": size})
+    else:
+        click.echo(f"{output}: {size / 1024:,.0f} KiB")

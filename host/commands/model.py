@@ -3,8 +3,6 @@
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.host.commands.number_types import COUNTS, WholeRange
 from hypercast.host.commands.options import (
@@ -14,6 +12,7 @@ from hypercast.host.commands.options import (
     order_option,
     print_json,
 )
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
@@ -46,7 +45,10 @@ __all__ = ["model"]
 def model(dataset: str | None, config: Config, vertices: int | None, edges: int | None,
           degree_law: str, widths: tuple[int, ...] | None, order: str, normalisation: str,
           as_json: bool) -> None:
-    """Predict cycles, words and flits of a training step on DATASET, or on a graph like it."""
+    """Predict cycles, words and flits of a training step.
+
+    The step is on DATASET, or on a graph that is known by numbers only.
+    """
     from hypercast.host.compiler.size_limits import check_sizes
     from hypercast.host.cycle_model.orders import choose_orders
     from hypercast.host.cycle_model.prediction import predict
@@ -88,16 +90,13 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
 
 
 def _print(workload: Workload, prediction: "Prediction", config: Config) -> None:
-    console = Console()
+    console = make_console()
     console.print(layer_orders(workload.network))
-    table = Table("phase", "cycles", "limited by", "which is busy for", title=(
-        f"predicted training step, {config.cores} cores, {config.lanes} lanes"))
-    for phase in prediction.phases:
-        table.add_row(str(phase.name), f"{phase.cycles:,}", phase.limit,
-                      f"{phase.loads[phase.limit]:,.0f}")
-    table.add_row("all", f"{prediction.cycles:,}", "", f"{prediction.bound:,.0f}")
-    console.print(table)
-    work = Table("what", "of all cores", title="work of the step")
-    for counter, amount in prediction.work.items():
-        work.add_row(counter.replace("_", " "), f"{amount:,}")
-    console.print(work)
+    print_table(console, ("phase", "cycles", "limited by", "which is busy for"), [
+        *((str(phase.name), f"{phase.cycles:,}", phase.limit, f"{phase.loads[phase.limit]:,.0f}")
+          for phase in prediction.phases),
+        ("all", f"{prediction.cycles:,}", "", f"{prediction.bound:,.0f}")],
+        f"predicted training step, {config.cores} cores, {config.lanes} lanes")
+    print_table(console, ("what", "of all cores"), [
+        (counter.replace("_", " "), f"{amount:,}") for counter, amount in prediction.work.items()],
+        "work of the step")

@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.graphs.graph import Graph
@@ -59,9 +58,10 @@ __all__ = ["noc"]
 def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: int, planes: int,
         eject: int, depth: int, messages: int | None, seed: int, rate: float | None, stalls: float,
         plot: Path | None, waves: Waves | None, as_json: bool) -> None:
-    """Send traffic through the simulated network: cycles, bound, latencies, links.
+    """Send traffic through the simulated network.
 
-    The traffic is that of PATTERN (unicast if there is none), or of --graph.
+    Shows cycles, their bound, latencies, and how busy links are. The traffic is that of PATTERN
+    (unicast if there is none), or of --graph.
     """
     if graph and (pattern or messages):
         raise click.UsageError("with --graph, the graph says who sends what; leave out PATTERN and "
@@ -121,18 +121,14 @@ def _summary(result: "Measurement") -> dict[str, Any]:
 
 
 def _print(summary: Mapping[str, Any], efficiency: str, title: str) -> None:
-    table = Table("", "", title=title, show_header=False)
-    for name in ("messages", "deliveries", "cycles"):
-        table.add_row(name, f"{summary[name]:,}")
-    table.add_row("bound", f"{summary['bound']:,.1f} cycles, set by {summary['bound_by']}")
-    table.add_row(efficiency, f"{summary['efficiency']:.1%}")
-    table.add_row("longest queue at a source", f"{summary['peak_queue']:,}")
-    links = summary["link_utilisation"]
-    table.add_row("link utilisation", f"mean {links['mean']:.1%}, busiest {links['max']:.1%}")
-    latencies = Table("cycles from creation", *summary["delivery_latency"], title="latency")
-    for name, row in (("to each delivery", "delivery_latency"),
-                      ("to a message's last delivery", "message_latency")):
-        latencies.add_row(name, *(f"{value:,}" for value in summary[row].values()))
-    console = Console()
-    console.print(table)
-    console.print(latencies)
+    console, links = make_console(), summary["link_utilisation"]
+    print_table(console, ("", ""), [
+        *((name, f"{summary[name]:,}") for name in ("messages", "deliveries", "cycles")),
+        ("bound", f"{summary['bound']:,.1f} cycles, set by {summary['bound_by']}"),
+        (efficiency, f"{summary['efficiency']:.1%}"),
+        ("longest queue at a source", f"{summary['peak_queue']:,}"),
+        ("link utilisation", f"mean {links['mean']:.1%}, busiest {links['max']:.1%}")], title)
+    print_table(console, ("cycles from creation", *summary["delivery_latency"]), [
+        (name, *(f"{value:,}" for value in summary[row].values()))
+        for name, row in (("to each delivery", "delivery_latency"),
+                          ("to a message's last delivery", "message_latency"))], "latency")

@@ -8,7 +8,7 @@ import click
 
 from hypercast.host.files.reading.whole_numbers import whole_number
 
-__all__ = ["COUNTS", "REAL", "REALS", "SPLIT", "NumberList", "NumberRange", "WholeRange"]
+__all__ = ["COUNTS", "REAL", "REALS", "SPLIT", "Number", "NumberList", "NumberRange", "WholeRange"]
 
 
 def _real(text: str) -> float:
@@ -21,6 +21,8 @@ def _real(text: str) -> float:
 class WholeRange(click.IntRange):
     """A range of whole numbers."""
 
+    name = "integer"
+
     def convert(self, value: Any, parameter: click.Parameter | None,
                 context: click.Context | None) -> int:
         if isinstance(value, str):
@@ -32,8 +34,10 @@ class WholeRange(click.IntRange):
         return number
 
 
-class NumberRange(click.FloatRange):
-    """A range of numbers, which NaN is not in."""
+class Number(click.ParamType[float]):
+    """A number, which NaN is not."""
+
+    name = "number"
 
     def convert(self, value: Any, parameter: click.Parameter | None,
                 context: click.Context | None) -> float:
@@ -43,6 +47,17 @@ class NumberRange(click.FloatRange):
             number = math.nan
         if math.isnan(number):
             self.fail(f"{value!r} is no number", parameter, context)
+        return number
+
+
+class NumberRange(click.FloatRange):
+    """A range of numbers, which NaN is not in."""
+
+    name = "number"
+
+    def convert(self, value: Any, parameter: click.Parameter | None,
+                context: click.Context | None) -> float:
+        number = REAL.convert(value, parameter, context)
         checked: float = super().convert(number, parameter, context)
         return checked
 
@@ -77,7 +92,7 @@ class NumberList(click.ParamType[Any]):
 
 
 #: A real number.
-REAL = NumberRange(-math.inf, math.inf)
+REAL = Number()
 #: Real numbers, and whole ones.
 REALS = NumberList(_real, "NUMBERS")
 COUNTS = NumberList(whole_number, "COUNTS")

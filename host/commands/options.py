@@ -2,6 +2,7 @@
 
 import functools
 import json
+import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -62,8 +63,17 @@ json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, 
 
 
 def print_json(value: object) -> None:
-    """Print ``value`` as one line of JSON."""
-    click.echo(json.dumps(value))
+    """Print ``value`` as one line of JSON; what is no finite number is null there."""
+    click.echo(json.dumps(_finite(value), allow_nan=False))
+
+
+def _finite(value: object) -> object:
+    """A value with None for every infinity and NaN, which JSON has no words for."""
+    if isinstance(value, Mapping):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(entry) for entry in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def layer_orders(network: Network) -> str:

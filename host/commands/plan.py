@@ -4,11 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.description_options import (
+    DESCRIPTION_GROUPS,
+    describe,
+    description_options,
+)
+from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
 from hypercast.host.files.durable_file import write_durably
@@ -23,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["plan"]
 
 
-@click.command()
+@click.command(cls=CommandWithGroups, groups=DESCRIPTION_GROUPS)
 @click.argument("dataset", required=False)
 @click.option("--cluster", "source", required=True, metavar="FILE|NAME",
               help="The boards, and what joins them: a TOML or YAML file, or the name of a cluster "
@@ -120,20 +124,14 @@ def _print_comparison(problem: "Problem", found: "PlanComparison") -> None:
 
     count, samples = len(problem.boards), problem.statistics.sampled
     what = f"{problem.micro_batches} samples" if samples else "the whole graph"
-    table = Table(title=f"a step on {what}, {count} boards")
-    table.add_column("strategy", no_wrap=True)
-    for name in ("boards", "schedule", "ms", "memory", "sent"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("stale")
-    table.add_column("trains")
     best = found.pareto
-    for one in found.plans:
-        schedule = f"{one.schedule}, {one.pieces}" if one.pieces > 1 else one.schedule
-        table.add_row(
-            f"{'*' if one in best else ' '} {one.strategy}", str(len(one.boards)),
-            schedule, f"{one.seconds * 1e3:.4g}", size_text(one.fullest),
-            size_text(one.traffic), one.staleness, one.trains)
-    Console(width=110).print(table)
+    heads = ("strategy", "boards", "schedule", "ms", "memory", "sent", "stale", "trains")
+    print_table(make_console(), heads, [
+        (f"{'*' if one in best else ' '} {one.strategy}", str(len(one.boards)),
+         f"{one.schedule}, {one.pieces}" if one.pieces > 1 else one.schedule,
+         f"{one.seconds * 1e3:.4g}", size_text(one.fullest), size_text(one.traffic),
+         one.staleness, one.trains) for one in found.plans],
+        f"a step on {what}, {count} boards")
     click.echo("memory: of the fullest board; * none is faster with less of it; trains: whether "
                "hypercast train can do it (references: on several reference devices)")
     for refusal in found.refusals:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from hypercast.host.commands.kept_run import kept_run
-from hypercast.host.commands.options import OUTPUT
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["predict"]
@@ -17,8 +17,16 @@ __all__ = ["predict"]
 @click.option("-o", "output", type=OUTPUT,
               default="predictions.npz", show_default=True, metavar="FILE",
               help="An .npz file with arrays classes and logits, or a .csv file.")
-def predict(trainer: Trainer, output: Path) -> None:
-    """Predict the class of every vertex with what `hypercast train --run RUN` trained."""
+@json_option
+def predict(trainer: Trainer, output: Path, as_json: bool) -> None:
+    """Predict the class of every vertex with a run's weights.
+
+    RUN is the folder of `hypercast train --run RUN`.
+    """
     found = trainer.predict()
     found.save(output)
-    click.echo(f"{output}: {len(found.logits)} vertices, {found.logits.shape[1]} classes")
+    vertices, classes = found.logits.shape
+    if as_json:
+        print_json({"file": str(output), "vertices": vertices, "classes": classes})
+    else:
+        click.echo(f"{output}: {vertices} vertices, {classes} classes")

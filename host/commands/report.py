@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from hypercast.host.commands.options import OUTPUT
+from hypercast.host.commands.options import OUTPUT, json_option, print_json
 from hypercast.host.files.durable_file import write_durably
 
 __all__ = ["report", "write_report"]
@@ -14,10 +14,18 @@ __all__ = ["report", "write_report"]
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option("-o", "output", type=OUTPUT,
               help="The page.  [default: FOLDER/report.html]")
-def report(folder: Path, output: Path | None) -> None:
-    """Draw the run that `hypercast train --run FOLDER` kept, as one self-contained HTML page."""
+@json_option
+def report(folder: Path, output: Path | None, as_json: bool) -> None:
+    """Draw a run as one self-contained HTML page.
+
+    FOLDER is that of `hypercast train --run FOLDER`.
+    """
     path = write_report(folder, output)
-    click.echo(f"{path}: {path.stat().st_size / 1024:,.0f} KiB")
+    size = path.stat().st_size
+    if as_json:
+        print_json({"file": str(path), "bytes": size})
+    else:
+        click.echo(f"{path}: {size / 1024:,.0f} KiB")
 
 
 def write_report(folder: Path, path: Path | None = None) -> Path:

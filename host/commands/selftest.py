@@ -8,6 +8,7 @@ import click
 from rich.console import Console
 
 from hypercast.host.commands.options import configuration, json_option, print_json
+from hypercast.host.commands.output import make_console
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.wave_options import wave_options
 from hypercast.host.runtime.chip_transport import RTL, open_transport
@@ -32,8 +33,11 @@ __all__ = ["selftest"]
 @json_option
 def selftest(config: Config, device: str, sections: tuple[str, ...], quick: bool,
              waves: Waves | None, as_json: bool) -> None:
-    """Test memories, links and arithmetic of a chip; exit status 1 if something is broken."""
-    console = Console(stderr=as_json)
+    """Test memories, links and arithmetic of a chip.
+
+    What is broken is named, and the exit status is 1 then.
+    """
+    console = make_console(errors=as_json)
     with ProgressText("opening the device", console) as progress, contextlib.closing(
             open_transport(device, config, waves=waves, progress=progress.update)) as transport:
         sound = True
@@ -55,5 +59,4 @@ def _print(console: Console, section: Section) -> None:
     elif not section.findings:
         console.print(f"{section.name}: sound ({SECTIONS[section.name]})", style="green")
     for finding in section.findings:
-        console.print(f"{section.name}: {finding.part}: {finding.text}", style="red",
-                      highlight=False)
+        console.print(f"{section.name}: {finding.part}: {finding.text}", style="red")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-from rich.console import Console
 
 from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.output import make_console
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.rtl.config import Config
 
@@ -29,7 +29,9 @@ _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
               help="Another name for the port, a symbolic link; it is removed at the end.")
 @json_option
 def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> None:
-    """Simulate a chip, and offer it to drivers in other languages, until Ctrl-C.
+    """Simulate a chip for drivers in other languages.
+
+    It runs until Ctrl-C.
 
     The port speaks the protocol of boards with a serial port. Drivers may come and go, one at a
     time. The whole chip is simulated, as by --device rtl; the link before it is a model.
@@ -44,7 +46,7 @@ def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> Non
     if link and os.path.lexists(link) and not _to_a_terminal(link):
         raise click.UsageError(f"--link {link} is there already, and no link to a terminal; remove "
                                f"it, or give another name")
-    console = Console(stderr=as_json)
+    console = make_console(errors=as_json)
     with contextlib.ExitStack() as stack:
         stack.enter_context(_ended_by_signals())
         with ProgressText("opening the simulated chip", console) as progress:

@@ -39,7 +39,7 @@ class Counted(NamedTuple):
 
 def statistics_options(function: Command) -> Command:
     """Decorator: ``--vertices``, ``--edges``, ``--features``, ``--classes``, ``--degree-law``."""
-    for option in (
+    for option in reversed((
             click.option("--vertices", type=COUNTS, metavar="COUNTS",
                          help="Instead of DATASET: vertices; or, of a sampled batch, those of the "
                               "input and of every layer's output."),
@@ -49,7 +49,7 @@ def statistics_options(function: Command) -> Command:
             click.option("--features", type=WholeRange(1), help="With --vertices."),
             click.option("--classes", type=WholeRange(1), help="With --vertices."),
             click.option("--degree-law", type=click.Choice(DEGREE_LAWS), default="power",
-                         show_default=True, help="With --vertices: how degrees are distributed.")):
+                         show_default=True, help="With --vertices: how degrees are distributed."))):
         function = option(function)
     return function
 

@@ -10,8 +10,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
 
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.launcher import launch
@@ -23,8 +21,13 @@ from hypercast.host.commands.board_options import (
     described_assignment,
     started_group,
 )
-from hypercast.host.commands.description_options import describe, description_options
+from hypercast.host.commands.description_options import (
+    DESCRIPTION_GROUPS,
+    describe,
+    description_options,
+)
 from hypercast.host.commands.number_types import NumberRange, WholeRange
+from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import (
     FOLDER,
     OUTPUT,
@@ -34,10 +37,11 @@ from hypercast.host.commands.options import (
     score,
     scores,
 )
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
-from hypercast.host.commands.progress_text import ProgressText
+from hypercast.host.commands.progress_text import ProgressBar, ProgressText
 from hypercast.host.commands.report import write_report
-from hypercast.host.commands.wave_options import wave_options
+from hypercast.host.commands.wave_options import WAVE_OPTIONS, wave_options
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import require_writable
@@ -56,7 +60,11 @@ from hypercast.sim.waves import Waves
 __all__ = ["train"]
 
 
-@click.command()
+@click.command(cls=CommandWithGroups, groups={
+    **DESCRIPTION_GROUPS, "Run": ("--run", "--every", "--resume"),
+    "Checking and recording": ("--check", "--trace", "--trace-step", *WAVE_OPTIONS, "--image"),
+    "Several boards": ("--boards", "--scheme", "--cluster", "--plan", "--staleness", "--smoothing",
+                       "--stages", "--chunks", "--timeout")})
 @click.argument("dataset", required=False)
 @description_options
 @click.option("--check/--no-check", default=None,
@@ -118,8 +126,10 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
           boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
           staleness: bool, smoothing: float | None, stages: int | None, chunks: int | None,
           timeout: float | None, as_json: bool) -> None:
-    """Train DATASET: blocks (the default), karate, or a file or folder of graphs in a format of
-    others; or what FILE.toml or FILE.yaml describes, see docs/tutorial.md.
+    """Train a graph on the reference, a simulated chip or a board.
+
+    DATASET is blocks (the default), karate, communities, or a file or folder of graphs in a format
+    of others; or FILE.toml or FILE.yaml, which describes a training, see docs/tutorial.md.
 
     The loss is softmax cross-entropy, or, where vertices have several labels, binary cross-entropy.
 
@@ -135,7 +145,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                     chunks=chunks)
     if boards and boards > 1 and started_ranks()[1] == 1:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
-    console = Console(stderr=as_json)
+    console = make_console(errors=as_json)
     described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None)
     with contextlib.ExitStack() as stack:
@@ -160,7 +170,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                   SharedDevices(description.device)).follow_graph()
         return
     for line in followed.lines if followed else ():
-        console.print(line, highlight=False)
+        console.print(line)
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
@@ -225,13 +235,11 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     else:
         _print_summary(console, summary, trainer)
         if time_on_boards:
-            console.print(str(time_on_boards), highlight=False)
+            console.print(str(time_on_boards))
         if time_on_boards and followed:
-            console.print(f"the plan expected {followed.seconds * 1e3:.4g} ms a step",
-                          highlight=False)
+            console.print(f"the plan expected {followed.seconds * 1e3:.4g} ms a step")
         if check:
-            console.print(str(words), style="green" if words.equal == words.words else "red",
-                          highlight=False)
+            console.print(str(words), style="green" if words.equal == words.words else "red")
     if words.equal != words.words:
         raise click.exceptions.Exit(1)
 
@@ -305,16 +313,13 @@ def _print_beginning(console: Console, trainer: Trainer, job: Job | None) -> Non
 def _train(console: Console, trainer: Trainer, as_json: bool) -> None:
     """Train to the end, and show how it goes."""
     trainer.progress = console.print
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-               TimeElapsedColumn())
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("training", total=trainer.recipe.epochs, completed=trainer.epoch)
+    with ProgressBar(console, trainer.recipe.epochs, trainer.epoch) as progress:
         for record in trainer:
             if as_json:
                 print_json(record)
             elif trainer.epoch % 10 == 0 or trainer.finished:
                 console.print(f"epoch {trainer.epoch:4}  {_line(record)}")
-            progress.update(task, completed=trainer.epoch, description=_line(record))
+            progress.update(trainer.epoch, _line(record))
 
 
 def _line(record: Record) -> str:
@@ -334,16 +339,13 @@ def _count(trainer: Trainer) -> str:
 def _print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer) -> None:
     if "phases" in summary:
         total = sum(summary["phases"].values())
-        table = Table("phase", "cycles", "share", title="the last training step")
-        for name, cycles in summary["phases"].items():
-            table.add_row(name, f"{cycles:,}", f"{cycles / total:.1%}")
-        table.add_row("all", f"{total:,}", "")
-        console.print(table)
-        table = Table("engine", "at work", "limited by")
+        print_table(console, ("phase", "cycles", "share"), [
+            *((name, f"{cycles:,}", f"{cycles / total:.1%}")
+              for name, cycles in summary["phases"].items()),
+            ("all", f"{total:,}", "")], "the last training step")
         rows = utilisation(summary["counters"], total, trainer.device.config)
-        for row in rows:
-            table.add_row(row.name, f"{row.work:.1%}", row.limit)
-        console.print(table)
+        print_table(console, ("engine", "at work", "limited by"), [
+            (row.name, f"{row.work:.1%}", row.limit) for row in rows])
         console.print(f"most used: {max(rows, key=lambda row: row.work).name}")
         last = trainer.history[-1]
         console.print(f"cycles: {last['train_cycles']:,} in {_count(trainer)}, "

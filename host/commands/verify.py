@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
-from rich.table import Table
 
 from hypercast.host.commands.options import json_option, print_json
+from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 
 if TYPE_CHECKING:
@@ -21,11 +20,11 @@ __all__ = ["verify"]
 @click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
 @json_option
 def verify(blocks: tuple[str, ...], as_json: bool) -> None:
-    """Prove what blocks of the hardware promise; exit status 1 if a proof fails.
+    """Prove what blocks of the hardware promise.
 
-    Every BLOCK that is named, or all. Proofs are by induction, for all time, or of so many cycles
-    from reset as the table says, and why. Those that fail leave a counterexample, a file for
-    waveform viewers, which is named.
+    Every BLOCK that is named, or all. Exit status is 1 if a proof fails. Proofs are by induction,
+    for all time, or of so many cycles from reset as the table says, and why. Those that fail leave
+    a counterexample, a file for waveform viewers, which is named.
     """
     from hypercast.proofs.catalogue import BLOCKS, PROOFS  # brings the hardware with it
     from hypercast.proofs.check import check
@@ -49,9 +48,6 @@ def verify(blocks: tuple[str, ...], as_json: bool) -> None:
 
 
 def _print(verdicts: "Sequence[Verdict]") -> None:
-    table = Table("block", "of", "property", "method", "seconds", "verdict")
-    for verdict in verdicts:
-        proof = verdict.proof
-        table.add_row(proof.block, proof.size, proof.claim, verdict.method,
-                      f"{verdict.seconds:.1f}", verdict.error or "proved")
-    Console().print(table)
+    print_table(make_console(), ("block", "of", "property", "method", "seconds", "verdict"), [
+        (verdict.proof.block, verdict.proof.size, verdict.proof.claim, verdict.method,
+         f"{verdict.seconds:.1f}", verdict.error or "proved") for verdict in verdicts])

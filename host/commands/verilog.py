@@ -30,7 +30,7 @@ __all__ = ["verilog"]
 @json_option
 def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: str,
             sources: bool, no_ultra_ram: bool, as_json: bool) -> None:
-    """Write the chip as Verilog, with all that describes it to tools and software.
+    """Write the chip as Verilog, with what describes it to tools.
 
     NAME is that of the top module.
 

@@ -13,7 +13,10 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.sim.fst_file import fst_library
 from hypercast.sim.waves import Waves
 
-__all__ = ["wave_options"]
+__all__ = ["WAVE_OPTIONS", "wave_options"]
+
+#: Names of the options.
+WAVE_OPTIONS = ("--vcd", "--fst", "--wave-cycles", "--wave-core")
 
 
 class _Cycles(click.ParamType[tuple[int, int]]):

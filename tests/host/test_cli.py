@@ -69,7 +69,7 @@ def test_train_on_several_labels(tmp_path):
     assert 0.3 < records[-1]["test_micro_f1"] < 1 and 0 < records[-1]["test_macro_f1"] < 1
     run("report", tmp_path / "run", "-o", tmp_path / "report.html")
     result = run("train", "communities", "--epochs", 2)
-    text = " ".join(result.stdout.split())
+    text = result.stdout
     assert ", micro F1: train " in text and "; macro F1: train " in text
 
 
@@ -97,7 +97,7 @@ def test_train_options():
 def test_train_models(arguments, widths, orders):
     result = run("train", "karate", "--epochs", 1, "--hidden", 6, "--order", "combine_first",
                  "--model", *arguments)
-    text = " ".join(result.stdout.split())
+    text = result.stdout
     assert f"{widths} features" in text
     assert ", ".join(f"layer {number} {order}" for number, order in enumerate(orders, 1)) in text
 

@@ -42,11 +42,11 @@ def test_nothing_is_overwritten(tmp_path):
     (tmp_path / "notes").write_text("mine")
     result = run(tmp_path)
     assert result.exit_code == 2
-    assert f"{tmp_path} is not empty" in " ".join(result.output.split())
+    assert f"{tmp_path} is not empty" in result.output
     assert [path.name for path in tmp_path.iterdir()] == ["notes"]
 
 
 def test_a_folder_in_no_folder(tmp_path):
     result = run(tmp_path / "none" / "mine")
     assert result.exit_code == 2
-    assert "there is no folder" in " ".join(result.output.split())
+    assert "there is no folder" in result.output

@@ -71,7 +71,7 @@ def test_what_belongs_to_waveforms_needs_a_file(option):
     ("reference", "the reference has no cycles to trace; add --device rtl")])
 def test_only_the_simulated_chip_shows_waveforms(device, message, tmp_path):
     result = run("train", "karate", "--device", device, "--vcd", str(tmp_path / "a.vcd"))
-    assert result.exit_code == 2 and message in " ".join(result.output.split())
+    assert result.exit_code == 2 and message in result.output
     result = run("selftest", "--device", "serial", "--vcd", str(tmp_path / "a.vcd"))
     assert result.exit_code and "a board, which shows no waveforms; leave out --vcd" in " ".join(
         result.output.split())
