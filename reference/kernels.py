@@ -5,29 +5,25 @@ interpreter's lock. What a kernel calls, but for NumPy, is in the kernel itself:
 that another module has changed.
 """
 
-import contextlib
-import fcntl
 import functools
 import hashlib
 import importlib.metadata
 import inspect
-import os
 import platform
-import shutil
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-__all__ = ["Kernel", "kernel", "kernel_folder"]
+from hypercast.cache import cached
+
+__all__ = ["Kernel", "kernel"]
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
-#: Beside a kernel's machine code lies the SHA-256 of all of it.
-_DIGEST = "sha256"
 #: One kernel is compiled or loaded at a time, by whichever thread.
 _THREADS = threading.RLock()
 
@@ -43,12 +39,6 @@ def kernel(signature: str) -> Callable[[Callable[Arguments, Result]], "Kernel[Ar
         axes.
     """
     return functools.partial(Kernel, signature=signature)
-
-
-def kernel_folder() -> Path:
-    """Where machine code is kept: below ``$HYPERCAST_CACHE``, or ``~/.cache/hypercast``."""
-    folder = os.environ.get("HYPERCAST_CACHE")
-    return (Path(folder) if folder else Path.home() / ".cache" / "hypercast") / "kernels"
 
 
 class Kernel(Generic[Arguments, Result]):
@@ -79,69 +69,39 @@ class Kernel(Generic[Arguments, Result]):
 
     def _load(self) -> Any:
         """The compiled function, from the disk if it is there."""
-        folder = kernel_folder() / f"{self._function.__name__}-{self._key()}"
+        made: list[Any] = []
         try:
-            with _holding(folder):
-                return self._kept(folder)
+            folder = cached("kernels", f"{self._function.__name__}-{self._key()}",
+                            lambda folder: made.append(self._compile(folder)))
         except OSError as error:
-            warnings.warn(
-                f"{self._function.__name__} is compiled for this process only, as {folder.parent} "
-                f"cannot be written: {error.strerror}; set HYPERCAST_CACHE to a folder that can",
-                RuntimeWarning, stacklevel=3)
-            return self._compile(cache=False)
+            warnings.warn(f"{self._function.__name__} is compiled for this process only, as "
+                          f"machine code cannot be kept: {error.strerror}", RuntimeWarning,
+                          stacklevel=3)
+            return self._compile()
+        return made[0] if made else self._compile(folder)
 
-    def _kept(self, folder: Path) -> Any:
-        import numba
-        if not _whole(folder):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-        # numba takes the folder from its configuration when a function is decorated.
-        config: Any = numba.config
-        before, config.CACHE_DIR = config.CACHE_DIR, str(folder)
-        try:
-            compiled = self._compile(cache=True)
-        finally:
-            config.CACHE_DIR = before
-        if not compiled.stats.cache_hits:
-            (folder / _DIGEST).write_text(_digest(folder))
-        return compiled
-
-    def _compile(self, *, cache: bool) -> Any:
-        from numba import njit, types
+    def _compile(self, folder: Path | None = None) -> Any:
+        """The function as numba compiles it, or finds it in a folder, where it is kept."""
+        from numba import config, njit, types
         constant = {f"in{axes}": lambda element, axes=axes: types.Array(
             element, axes, "C", readonly=True) for axes in (1, 2, 3)}
         signature = eval(self._signature, {**vars(types), **constant})
-        return njit(signature, cache=cache, nogil=True)(self._function)
+        # numba takes the folder from its configuration when a function is decorated.
+        settings: Any = config
+        before, settings.CACHE_DIR = settings.CACHE_DIR, str(folder or "")
+        try:
+            return njit(signature, cache=folder is not None, nogil=True)(self._function)
+        finally:
+            settings.CACHE_DIR = before
 
     def _key(self) -> str:
-        """A digest of what decides the machine code, but for the processor, which numba notes."""
+        """A digest of what decides the machine code."""
+        from llvmlite import binding
+        from numba import config
+        settings: Any = config
         parts = [self._signature, Path(inspect.getfile(self._function)).read_text(),
                  inspect.getfile(self._function), sys.version, platform.machine(),
+                 binding.get_host_cpu_name(), binding.get_host_cpu_features().flatten(),
+                 settings.CPU_NAME, settings.CPU_FEATURES,
                  *(importlib.metadata.version(name) for name in ("numba", "llvmlite", "numpy"))]
         return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
-
-
-def _whole(folder: Path) -> bool:
-    """Whether machine code is there, and as it was written."""
-    try:
-        return (folder / _DIGEST).read_text() == _digest(folder)
-    except (OSError, UnicodeDecodeError):
-        return False
-
-
-def _digest(folder: Path) -> str:
-    digest = hashlib.sha256()
-    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
-        if path.name != _DIGEST:
-            digest.update(path.name.encode())
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-@contextlib.contextmanager
-def _holding(folder: Path) -> Iterator[None]:
-    """Hold the right to compile what a folder keeps; the process's end gives it up, too."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield

@@ -7,6 +7,8 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hypercast.host.files.durable_file import open_new
+
 __all__ = ["BuildError", "StoppedError", "run"]
 
 #: Seconds from one look at what a tool does to the next.
@@ -44,7 +46,7 @@ def run(command: Sequence[str], folder: Path, name: str,
         If it was stopped.
     """
     log = folder / f"{name}.log"
-    with open(log, "w") as output:
+    with open_new(log) as output:
         process = subprocess.Popen(command, cwd=folder, stdout=output, stderr=subprocess.STDOUT,
                                    start_new_session=True)
     try:

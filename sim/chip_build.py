@@ -40,7 +40,7 @@ def build_chip(config: Config, *, watched: bool = False, bulk: bool = False,
     bulk : bool
         Whether it has a bulk port.
     cache : pathlib.Path, optional
-        Where it is kept, instead of ``library_build.cache_folder()``.
+        Where it is kept, instead of ``hypercast.cache.cache_folder()``.
     progress : callable
         Called with a line of text before each slow step.
     """

@@ -1,9 +1,12 @@
 """Turns VCD files into FST files, the compressed format of GTKWave and Surfer."""
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from hypercast.host.files.durable_file import written_apart
 
 __all__ = ["fst_library", "write_fst"]
 
@@ -27,28 +30,29 @@ def fst_library() -> ModuleType:
     return pylibfst  # type: ignore[no-any-return]
 
 
-def write_fst(source: Path, target: Path) -> None:
+def write_fst(lines: Iterable[str], target: Path) -> None:
     """Write the FST file that shows what a VCD file shows.
 
     Parameters
     ----------
-    source : pathlib.Path
-        The VCD file: wires and strings, as pyvcd and CXXRTL write them.
+    lines : iterable of str
+        The VCD file's lines: wires and strings, as pyvcd and CXXRTL write them.
     target : pathlib.Path
         The FST file.
 
     Raises
     ------
     OSError
-        If a file cannot be read or written.
+        If the file cannot be written.
     ValueError
         If pylibfst is not installed.
     """
     library = fst_library()
-    with source.open() as lines:
-        writer = library.lib.fstWriterCreate(str(target).encode(), 1)
+    with written_apart(target) as path:
+        writer = library.lib.fstWriterCreate(os.fsencode(path), 1)
         if writer == library.ffi.NULL:
             raise OSError(f"{target} cannot be written")
+        lines = iter(lines)  # both go on with the same
         try:
             file = _Fst(library, writer)
             file.declare(_tokens(lines))

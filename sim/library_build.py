@@ -4,23 +4,25 @@ import contextlib
 import hashlib
 import importlib.metadata
 import importlib.util
-import os
 import platform
+import shutil
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from hypercast.cache import cached
 from hypercast.rtl.config import Config
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
-from hypercast.sim.library_cache import LIBRARY, cached
 from hypercast.sim.processors import processors
 from hypercast.sim.simulators import verilator_root
 
-__all__ = ["BuildError", "Design", "build", "cache_folder", "source_digest"]
+__all__ = ["BuildError", "Design", "build", "source_digest"]
 
 _FOLDER = Path(__file__).parent
+#: The library's file.
+_LIBRARY = "simulation.so"
 #: Sources that decide, besides the hardware's and the harness, what is built.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "cxxrtl_names.py", "chip_header.py", "gates.py",
              "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h",
@@ -66,12 +68,6 @@ class Design:
     verilated: bool = False
     variant: str = ""
     harness_flags: tuple[str, ...] = ()
-
-
-def cache_folder() -> Path:
-    """Where compiled chips are kept: ``$HYPERCAST_CACHE``, or ``~/.cache/hypercast``."""
-    folder = os.environ.get("HYPERCAST_CACHE")
-    return Path(folder) if folder else Path.home() / ".cache" / "hypercast"
 
 
 def source_digest() -> str:
@@ -138,7 +134,7 @@ def _compile(compiler: Sequence[str], design: Design, modules: Sequence[str], fo
     with ThreadPoolExecutor(processors()) as pool:
         list(pool.map(compile_file, longest_first))
     run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
-         "-o", LIBRARY], folder, "link")
+         "-o", _LIBRARY], folder, "link")
 
 
 def build(design: Design, *, cache: Path | None = None,
@@ -150,7 +146,7 @@ def build(design: Design, *, cache: Path | None = None,
     design : Design
         What to compile.
     cache : pathlib.Path, optional
-        Where it is kept, instead of ``cache_folder()``.
+        Where it is kept, instead of ``hypercast.cache.cache_folder()``.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -169,6 +165,9 @@ def build(design: Design, *, cache: Path | None = None,
         modules = design.convert(folder)
         progress(f"compiling C++ with {Path(compiler[0]).name}")
         _compile(compiler, design, modules, folder)
+        for path in folder.iterdir():
+            if path.name != _LIBRARY:
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    return cached((cache or cache_folder()) / "cxxrtl" / _key(design, compiler), make,
-                  progress=progress)
+    entry: Path = cached("cxxrtl", _key(design, compiler), make, root=cache, progress=progress)
+    return entry / _LIBRARY

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from vcd.gtkw import GTKWSave
 
+from hypercast.host.files.durable_file import open_new, write_durably
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.sim.surfer_commands import SurferCommands
@@ -29,11 +30,12 @@ def write_waves(waves: Waves, text: bytes, config: Config) -> None:
     OSError
         If a file cannot be written.
     """
-    waves.vcd_file.write_bytes(text)
-    waves.finish()
-    with waves.save_file.open("w") as file:
+    file = waves.open_vcd()
+    file.write(text.decode())
+    waves.finish(file)
+    with open_new(waves.save_file) as file:
         _save(GTKWSave(file), waves, config)
-    waves.command_file.write_text(_commands(waves, config))
+    write_durably(waves.command_file, _commands(waves, config).encode())
 
 
 def _streams(config: Config) -> Iterator[str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cocotb_tools import config as cocotb
 
+from hypercast.host.files.durable_file import open_new
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.simulators import missing, verilator_root
 
@@ -66,7 +67,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
         cocotb.share_dir / "lib" / "verilator" / "verilator.cpp", rules, source,
     ]
     environment = {name: value for name, value in os.environ.items() if name != "MAKEFLAGS"}
-    with open(log, "w") as output:
+    with open_new(log) as output:
         code = subprocess.run(
             [str(part) for part in command], cwd=folder, stdout=output, stderr=subprocess.STDOUT,
             env={**environment, "VERILATOR_ROOT": str(root)}).returncode

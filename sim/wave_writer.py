@@ -5,7 +5,7 @@ The files say what GTKWave and Surfer show to begin with.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from vcd import VCDWriter
 from vcd.gtkw import GTKWSave
 from vcd.writer import Variable
 
+from hypercast.host.files.durable_file import open_new, write_durably
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, Engine, decode
 from hypercast.sim.surfer_commands import SurferCommands
 from hypercast.sim.wave_signals import Changes, Places, changes, columns
@@ -91,16 +92,16 @@ class WaveWriter:
         groups = sorted({core // members for core in waves.cores})
         self._cores = {core: (groups.index(core // members) * size, core % members)
                        for core in waves.cores}
-        self._file: TextIO = waves.vcd_file.open("w")
+        self._file = waves.open_vcd()
         self._writer = VCDWriter(
             self._file, timescale="1 ns", date="", comment="the unit of time is a clock cycle",
             init_timestamp=waves.first)
         self._signals = [*self._decoded(signals), *self._control(control),
                          *(signal for core in waves.cores for signal in self._core(core, signals))]
         self.cycles = 0
-        with waves.save_file.open("w") as file:
+        with open_new(waves.save_file) as file:
             self._save(GTKWSave(file), signals)
-        waves.command_file.write_text(self._commands(signals))
+        write_durably(waves.command_file, self._commands(signals).encode())
 
     def _core(self, core: int, signals: Mapping[str, Places]) -> Iterator[_Signal]:
         """All signals of a core; those that are the same net are one variable with many names."""
@@ -171,8 +172,7 @@ class WaveWriter:
     def close(self) -> None:
         """Write the end."""
         self._writer.close(self._waves.first + self.cycles)
-        self._file.close()
-        self._waves.finish()
+        self._waves.finish(self._file)
 
     def _save(self, save: GTKWSave, signals: Mapping[str, Places]) -> None:
         save.dumpfile(str(self._waves.file.resolve()))

@@ -1,8 +1,11 @@
 """Which waveforms are recorded, of which cycles and cores."""
 
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
+from hypercast.host.files.durable_file import open_new
 from hypercast.rtl.config import Config
 from hypercast.sim.fst_file import write_fst
 
@@ -42,16 +45,18 @@ class Waves:
                 raise ValueError(f"there is no core {core} whose waveforms could be written; the "
                                  f"chip has cores 0 to {config.cores - 1}")
 
-    @property
-    def vcd_file(self) -> Path:
-        """The VCD file; one that ``finish`` removes if the file is to be an FST file."""
-        return self.file.with_name(f"{self.file.name}.part") if self.compressed else self.file
-
-    def finish(self) -> None:
-        """Make the FST file of the VCD file, where that is wanted."""
+    def open_vcd(self) -> TextIO:
+        """The VCD file; one without a name, beside it, if the file is to be an FST file."""
         if self.compressed:
-            write_fst(self.vcd_file, self.file)
-            self.vcd_file.unlink()
+            return tempfile.TemporaryFile("w+", encoding="utf-8", dir=self.file.parent)
+        return open_new(self.file)
+
+    def finish(self, vcd: TextIO) -> None:
+        """Close what ``open_vcd`` opened; if an FST file is wanted, make it of that."""
+        with vcd:
+            if self.compressed:
+                vcd.seek(0)
+                write_fst(vcd, self.file)
 
     @property
     def save_file(self) -> Path:

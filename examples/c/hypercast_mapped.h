@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "hypercast_device.h"
 #include "hypercast_driver.h"
 
 /* Bytes of the registers. */
@@ -22,11 +23,12 @@ struct hypercast_mapped {
 
 /*
  * Maps the registers, which begin at `offset`, a multiple of the page size: 0 for UIO, the address
- * for /dev/mem. Returns 0, or -1, and errno says why: ENXIO if the file ends before.
+ * for /dev/mem. Returns 0, or -1, and errno says why: ENODEV if it is no such file, ENXIO if it
+ * ends before.
  */
 static inline int hypercast_mapped_open(struct hypercast_mapped *mapped, const char *path,
                                         off_t offset) {
-    int file = open(path, O_RDWR | O_SYNC), error = 0;
+    int file = hypercast_device_open(path, O_RDWR | O_SYNC, 1), error = 0;
     struct stat status;
     void *registers = MAP_FAILED;
     mapped->registers = NULL;

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "hypercast_device.h"
 #include "hypercast_serial.h"
 
 struct hypercast_tty {
@@ -94,12 +95,13 @@ static inline int hypercast_tty_raw_(int file, speed_t speed) {
 
 /*
  * Opens a port, which no other program may have open. Returns 0, or -1, and errno says why: EBUSY
- * if another program has it, EINVAL if the system knows no such rate.
+ * if another program has it, ENODEV or ENOTTY if it is no port, EINVAL if the system knows no such
+ * rate.
  */
 static inline int hypercast_tty_open(struct hypercast_tty *tty, const char *path, uint32_t baud) {
     int error = 0;
     tty->baud = baud;
-    tty->file = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK);
+    tty->file = hypercast_device_open(path, O_RDWR | O_NONBLOCK, 0);
     if (tty->file < 0) return -1;
     if (flock(tty->file, LOCK_EX | LOCK_NB))
         error = errno == EWOULDBLOCK ? EBUSY : errno;

@@ -8,15 +8,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "hypercast_device.h"
 #include "hypercast_driver.h"
 
 struct hypercast_xdma {
     int file;
 };
 
-/* Opens the device; returns 0, or -1, and errno says why. */
+/* Opens the device; returns 0, or -1, and errno says why: ENODEV if it is none. */
 static inline int hypercast_xdma_open(struct hypercast_xdma *xdma, const char *path) {
-    xdma->file = open(path, O_RDWR | O_SYNC);
+    xdma->file = hypercast_device_open(path, O_RDWR | O_SYNC, 0);
     return xdma->file < 0 ? -1 : 0;
 }
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 import click
 
 from hypercast.host.commands.number_types import NumberRange
-from hypercast.host.commands.options import OUTPUT, configuration, json_option, print_json
+from hypercast.host.commands.options import PICTURE, configuration, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.eda.families import FAMILIES, Area
+from hypercast.host.files.durable_file import write_durably
 from hypercast.rtl.config import Config
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ __all__ = ["area"]
 @click.option("--clock", type=NumberRange(1, 1000), metavar="MHZ",
               help="Place and route a core and the control unit, too, aiming at a clock; ecp5 "
                    "only. It takes many minutes.")
-@click.option("--treemap", type=OUTPUT, metavar="FILE",
+@click.option("--treemap", type=PICTURE, metavar="FILE.png",
               help="Draw the blocks, as large as their LUTs.")
 @json_option
 def area(config: Config, family: str, memory: str | None, estimate: bool, clock: float | None,
@@ -45,6 +46,7 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
     from hypercast.host.eda.chip_area import chip_area, has_memory_outside
     from hypercast.host.eda.place_and_route import core_clock
     from hypercast.host.eda.treemap import draw_treemap
+    from hypercast.host.files.picture import picture
 
     if clock and family != "ecp5":
         raise click.UsageError(f"--clock needs --family ecp5, not {family}, for which there is no "
@@ -61,7 +63,8 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
             reached = core_clock(config, asked=clock, external=external)
     title = f"{FAMILIES[family].title}, memory {'outside' if external else 'inside'}"
     if treemap:
-        draw_treemap(treemap, found, f"{title}: LUTs of {_cores(found)}")
+        write_durably(treemap, picture(
+            draw_treemap(found, f"{title}: LUTs of {_cores(found)}"), treemap))
     if as_json:
         print_json(_document(config, family, external, estimate, found, reached))
         return

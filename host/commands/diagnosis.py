@@ -14,9 +14,9 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from hypercast.cache import cache_folder, distrust
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.sim.compilers import NoCompilerError, find_compiler
-from hypercast.sim.library_build import cache_folder
 from hypercast.sim.simulators import missing, verilator_root
 
 __all__ = ["Check", "examine"]
@@ -144,6 +144,10 @@ def _cache() -> Check:
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         return Check(name, purpose, True, "wrong", str(folder),
                      "it cannot be written; set HYPERCAST_CACHE to a folder that can")
+    for kind in ("cxxrtl", "kernels"):
+        if reason := distrust(Path(os.path.realpath(folder), kind)):
+            return Check(name, purpose, True, "wrong", str(folder),
+                         f"{reason}; set HYPERCAST_CACHE to a folder of your own")
     free = shutil.disk_usage(existing).free
     found = f"{folder}, {free / 2**30:.1f} GiB free"
     if free < _ROOM:

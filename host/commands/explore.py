@@ -17,7 +17,7 @@ from hypercast.host.commands.description_options import (
     description_options,
 )
 from hypercast.host.commands.option_groups import CommandWithGroups
-from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.options import OUTPUT, PICTURE, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
@@ -41,7 +41,7 @@ _BOARDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 @statistics_options
 @click.option("-o", "--output", type=OUTPUT, metavar="FILE.toml",
               help="Write the fastest configuration, with the rest of the training, for train.")
-@click.option("--plot", type=OUTPUT, metavar="FILE", help="Draw what was tried.")
+@click.option("--plot", type=PICTURE, metavar="FILE.png", help="Draw what was tried.")
 @json_option
 @description_options
 def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
@@ -61,6 +61,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     from hypercast.host.eda.pareto_plot import draw_pareto
     from hypercast.host.eda.step_workloads import GraphSteps, StatisticSteps
     from hypercast.host.eda.target import target_of
+    from hypercast.host.files.picture import picture
 
     either(dataset, vertices)
     device = changes.setdefault("device", {})
@@ -86,18 +87,20 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
                                    law=degree_law, sampled=numbers.sampled)
         found = search(target, steps, fixed, progress.update)
     best = pareto(found)
+    drawn = plot and picture(draw_pareto(
+        found, best, f"{len(found)} configurations that fit {board}"), plot)
     if output:
         write_durably(output, _training(description, best[0].config, device["preset"],
                                         dataset is not None).encode())
-    if plot:
-        draw_pareto(plot, found, best, f"{len(found)} configurations that fit {board}")
+    if plot and drawn:
+        write_durably(plot, drawn)
     if as_json:
         print_json({"board": board, "tried": len(found),
                     "candidates": [_document(one, device["preset"]) for one in best]})
         return
     _print(best, target, len(found), device["preset"])
-    if output:
-        click.echo(f"wrote {output}")
+    for file in filter(None, (output, plot)):
+        click.echo(f"wrote {file}")
 
 
 def _changed(config: Config, preset: str) -> dict[str, Any]:

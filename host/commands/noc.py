@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from hypercast.host.commands.number_types import NumberRange, WholeRange
-from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.options import PICTURE, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.wave_options import wave_options
+from hypercast.host.files.durable_file import write_durably
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.noc.patterns import (
@@ -51,7 +52,7 @@ __all__ = ["noc"]
               help="Messages per core and cycle, at random.  [default: all at the start]")
 @click.option("--stalls", type=NumberRange(0, 1, max_open=True), default=0.0,
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")
-@click.option("--plot", type=OUTPUT, metavar="FILE.png",
+@click.option("--plot", type=PICTURE, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")
 @functools.partial(wave_options, of_step=False, since="the first injection")
 @json_option
@@ -84,8 +85,10 @@ def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: 
         progress.update("sending")
         result = measure(simulation, traffic, config, created=created, waves=waves, **options)
         if plot:
+            from hypercast.host.files.picture import picture
             from hypercast.host.noc.plot import draw
-            draw(plot, simulation, traffic, config, result, title=graph or pattern, **options)
+            write_durably(plot, picture(draw(simulation, traffic, config, result,
+                                             title=graph or pattern, **options), plot))
     summary = _summary(result)
     if as_json:
         print_json({"traffic": graph or pattern, **config.to_dict(), **summary,

@@ -14,16 +14,30 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["FOLDER", "OUTPUT", "Command", "configuration", "json_option", "layer_orders",
-           "order_option", "parse_overrides", "print_json", "score", "scores"]
+__all__ = ["FOLDER", "OUTPUT", "PICTURE", "Command", "configuration", "json_option",
+           "layer_orders", "order_option", "parse_overrides", "print_json", "score", "scores"]
 
 
 #: What becomes a command, or an option makes of it.
 Command: TypeAlias = Callable[..., None]
 
 
+#: In a command's context: the files that its options name, and which does.
+_OUTPUTS = "hypercast.outputs"
+
+
 class _Output(click.Path):
-    """A file to write, in a folder that exists, so that no work is lost for a slip."""
+    """A file to write, in a folder that exists, so that no work is lost for a slip.
+
+    Parameters
+    ----------
+    suffixes : tuple of str
+        How its name may end; in any way if there are none.
+    """
+
+    def __init__(self, suffixes: tuple[str, ...] = ()) -> None:
+        super().__init__(dir_okay=False, writable=True)
+        self._suffixes = suffixes
 
     def convert(self, value: Any, parameter: click.Parameter | None,
                 context: click.Context | None) -> Path:
@@ -35,6 +49,14 @@ class _Output(click.Path):
         if path.exists() and not path.is_file():
             self.fail(f"{path} is no regular file, so it cannot be replaced; give another",
                       parameter, context)
+        if self._suffixes and path.suffix.lower() not in self._suffixes:
+            self.fail(f"{path} must end in one of {', '.join(self._suffixes)}", parameter, context)
+        if context and parameter:
+            known = context.meta.setdefault(_OUTPUTS, {})
+            other = known.setdefault(os.path.realpath(path), parameter)
+            if other is not parameter:
+                self.fail(f"{path} is what {other.opts[0]} writes, too; give another",
+                          parameter, context)
         return path
 
 
@@ -52,7 +74,9 @@ class _Folder(click.Path):
 #: Type of options that name a folder to write to.
 FOLDER = _Folder(file_okay=False)
 #: Type of options that name a file to write.
-OUTPUT = _Output(dir_okay=False, writable=True)
+OUTPUT = _Output()
+#: Type of options that name a drawing to write.
+PICTURE = _Output((".png", ".svg", ".pdf", ".jpg", ".webp"))
 
 #: The order of every layer's products; "auto" for those of the fewest predicted cycles.
 order_option = click.option(

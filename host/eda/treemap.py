@@ -4,7 +4,6 @@ The layout is that of squarified treemaps (Bruls, Huizing and van Wijk, VisSym 2
 """
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -61,13 +60,11 @@ def _worst(row: Sequence[float], side: float) -> float:
     return max(side**2 * max(row) / total**2, total**2 / (side**2 * min(row)))
 
 
-def draw_treemap(path: Path, area: ChipArea, title: str, kind: str = "LUT") -> None:
+def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
     """Draw the blocks of all cores and the control unit; blocks of a block have its colour.
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file.
     area : ChipArea
         What they take.
     title : str
@@ -90,7 +87,7 @@ def draw_treemap(path: Path, area: ChipArea, title: str, kind: str = "LUT") -> N
     places = squarified([sums[name] for name in order], (0, 0, 1, 1))
     for number, (name, place) in enumerate(zip(order, places, strict=True)):
         _draw_group(axes, groups[name], place, colours[number % len(colours)], sum(sums.values()))
-    figure.savefig(path)
+    return figure
 
 
 def _draw_group(axes: Axes, sizes: Mapping[str, float], place: Place,

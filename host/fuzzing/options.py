@@ -1,11 +1,14 @@
 """Damaged options of commands."""
 
+import os
 import tomllib
+from pathlib import Path
 from random import Random
 from typing import Any
 
 from hypercast.host.fuzzing.bytes_damage import NUMBERS
 from hypercast.host.fuzzing.command import run_command
+from hypercast.host.fuzzing.file_damage import replace_file
 from hypercast.host.fuzzing.kept_runs import short_runs
 from hypercast.host.fuzzing.trial import READ, REFUSED, Trial, require
 
@@ -69,7 +72,8 @@ def build_network_of_trials() -> None:
 
 def try_options(trial: Trial) -> str:
     """A command one of whose options has a damaged value."""
-    command = trial.random.choice((_train, _train, _train, _config, _model, _noc, _area, _output))
+    command = trial.random.choice((
+        _train, _train, _train, _config, _model, _noc, _area, _output, _device))
     return command(trial)
 
 
@@ -177,3 +181,26 @@ def _output(trial: Trial) -> str:
         return REFUSED
     require((own / place).is_file() and (own / place).stat().st_size, "nothing is written")
     return READ
+
+
+def _device(trial: Trial) -> str:
+    """What is named as a device and is none: it is refused, and left as it is."""
+    random, path = trial.random, trial.folder / "device"
+    path.write_bytes(random.randbytes(random.choice((0, 3, 4096, 9000))))
+    text = "a file" if trial.chance(0.5) else replace_file(random, path)
+    kind = random.choice(("xdma", "mapped", "serial"))
+    trial.note(f"selftest --device {kind}:..., which is {text}")
+    before = _state(path)
+    printed = run_command([str(path)], "selftest", "--quick", "--device", f"{kind}:{path}")
+    require(printed is None, "it is taken for a device")
+    require(_state(path) == before, "it has changed")
+    return REFUSED
+
+
+def _state(path: Path) -> tuple[object, ...]:
+    """What changes if a file is written."""
+    if not os.path.lexists(path):
+        return ()
+    found = path.lstat()
+    small = path.is_file() and found.st_size < 1 << 20
+    return found.st_mode, found.st_size, found.st_mtime_ns, path.read_bytes() if small else b""

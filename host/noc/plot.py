@@ -1,6 +1,5 @@
 """Draws latency over load, beside the hypercube with the loads of its links."""
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -52,9 +51,9 @@ def latency_curve(simulation: NetworkSimulation, traffic: Traffic, config: Confi
     return rates, np.array(latencies)
 
 
-def draw(path: Path, simulation: NetworkSimulation, traffic: Traffic, config: Config,
-         result: Measurement, *, title: str, **options: Any) -> None:
-    """Write the drawing to a file; its suffix says which format.
+def draw(simulation: NetworkSimulation, traffic: Traffic, config: Config,
+         result: Measurement, *, title: str, **options: Any) -> Figure:
+    """The drawing.
 
     Parameters
     ----------
@@ -80,4 +79,4 @@ def draw(path: Path, simulation: NetworkSimulation, traffic: Traffic, config: Co
               yscale="log", title="latency")
     curve.legend()
     draw_links(figure, cube, result.run.link_flits, config.dimensions)
-    figure.savefig(path)
+    return figure

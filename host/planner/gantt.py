@@ -1,7 +1,5 @@
 """Draws a plan's schedule: a row for each board and port, a bar for each micro-batch."""
 
-from pathlib import Path
-
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -19,13 +17,11 @@ _NAMES = {(True, False): "forward", (False, False): "backward",
 _NUMBERED = 0.008
 
 
-def draw_gantt(path: Path, plan: Plan) -> None:
+def draw_gantt(plan: Plan) -> Figure:
     """Draw the schedule of a plan.
 
     Parameters
     ----------
-    path : pathlib.Path
-        The file; its suffix says of what kind it is.
     plan : Plan
         The plan.
 
@@ -58,4 +54,4 @@ def draw_gantt(path: Path, plan: Plan) -> None:
     axes.invert_yaxis()
     axes.legend(handles=[Patch(color=_COLOURS[key], label=name) for key, name in _NAMES.items()],
                 ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=8)
-    figure.savefig(path)
+    return figure

@@ -3,12 +3,36 @@
 import fcntl
 
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.rtl.registers import Control, Status, register
+from hypercast.rtl.registers import MAGIC, Control, Status, register
 
-__all__ = ["claim", "reset_chip"]
+__all__ = ["check_magic", "claim", "reset_chip"]
 
 #: Looks at a chip that is being reset, and about how many cycles are between two of them.
 _LOOKS, _PAUSE = 1000, 500
+
+
+def check_magic(transport: Transport, path: str, address: int = 0) -> None:
+    """Make sure that there is a chip, before anything is written to it.
+
+    Parameters
+    ----------
+    transport : Transport
+        The way to it.
+    path : str
+        Name of the file that it is reached by.
+    address : int
+        Where its registers begin there.
+
+    Raises
+    ------
+    TransportError
+        If there is something else.
+    """
+    magic = transport.read(register("magic"))
+    if magic != MAGIC:
+        raise TransportError(
+            f"there is no chip at {address:#x} of {path}: register magic reads {magic:#010x}, not "
+            f"{MAGIC:#010x}; load the board's bitstream, and check the address")
 
 
 def reset_chip(transport: Transport) -> None:

@@ -7,9 +7,10 @@ import stat
 
 import numpy as np
 
-from hypercast.host.runtime.chip_reset import claim, reset_chip
+from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
+from hypercast.host.runtime.device_file import open_device_file
 from hypercast.host.runtime.transport import Transport, TransportError
-from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, register
+from hypercast.rtl.registers import REGISTER_BYTES
 
 __all__ = ["MAPPED", "MappedTransport", "mapped_place", "open_mapped"]
 
@@ -58,11 +59,7 @@ def open_mapped(name: str) -> "MappedTransport":
     transport = MappedTransport(path, address)
     try:
         transport.claim()
-        magic = transport.read(register("magic"))
-        if magic != MAGIC:
-            raise TransportError(
-                f"there is no chip at {address:#x} of {path}: register magic reads {magic:#010x}, "
-                f"not {MAGIC:#010x}; load the board's bitstream, and check the address")
+        check_magic(transport, path, address)
         reset_chip(transport)
     except TransportError:
         transport.close()
@@ -79,19 +76,19 @@ class MappedTransport(Transport):
     Parameters
     ----------
     path : str
-        The file: ``/dev/uioN``, or ``/dev/mem``.
+        The file: ``/dev/uioN``, ``/dev/mem``, or a resource of PCIe below ``/sys``.
     address : int
         Where the registers begin in it.
 
     Raises
     ------
     TransportError
-        If it cannot be mapped.
+        If it cannot be mapped, or is no such file.
     """
 
     def __init__(self, path: str, address: int = 0) -> None:
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_SYNC)
+            self._file = open_device_file(path, os.O_RDWR | os.O_SYNC, mapped=True)
             try:
                 status = os.fstat(self._file)
                 if stat.S_ISREG(status.st_mode) and status.st_size < address + REGISTER_BYTES:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 
+from hypercast.host.runtime.device_file import open_device_file
 from hypercast.host.runtime.transport import TransportError
 
 __all__ = ["XdmaChannels"]
@@ -45,7 +46,7 @@ class XdmaChannels:
     @staticmethod
     def _open(path: str, flags: int) -> int:
         try:
-            return os.open(path, flags)
+            return open_device_file(path, flags)
         except OSError as error:
             raise TransportError(
                 f"DMA channel {path} cannot be opened: {error.strerror}; the chip has a bulk port, "

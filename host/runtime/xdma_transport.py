@@ -2,7 +2,8 @@
 
 import os
 
-from hypercast.host.runtime.chip_reset import claim, reset_chip
+from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
+from hypercast.host.runtime.device_file import open_device_file
 from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.host.runtime.xdma_channels import XdmaChannels
 from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, Status, register
@@ -45,14 +46,16 @@ def open_xdma(name: str) -> "XdmaTransport":
     Raises
     ------
     TransportError
-        If there is no such board, another process uses it, its reset does not end, or the DMA
-        channels of one with a bulk port cannot be opened.
+        If there is no such board, another process uses it, it holds no chip, its reset does not
+        end, or the DMA channels of one with a bulk port cannot be opened. Nothing is written
+        before there is known to be a chip.
     ValueError
         If the name is wrong.
     """
     transport = XdmaTransport(xdma_path(name))
     try:
         transport.claim()
+        check_magic(transport, xdma_path(name))
         reset_chip(transport)
         if transport.read(register("status")) & Status.BULK:
             transport.open_channels()
@@ -73,14 +76,14 @@ class XdmaTransport(Transport):
     Raises
     ------
     TransportError
-        If it cannot be opened.
+        If it cannot be opened, or is no character device.
     """
 
     def __init__(self, path: str) -> None:
         self._path = path
         self._channels: XdmaChannels | None = None
         try:
-            self._file = os.open(path, os.O_RDWR | os.O_SYNC)
+            self._file = open_device_file(path, os.O_RDWR | os.O_SYNC)
         except OSError as error:
             raise TransportError(f"device {path} cannot be opened: {error.strerror}; load the "
                                  f"xdma driver, and check its permissions") from error

@@ -1,5 +1,6 @@
 """One process at a time writes to a folder."""
 
+import errno
 import fcntl
 import os
 import stat
@@ -17,10 +18,19 @@ class FolderLockError(ValueError):
 
 def _opened(path: Path) -> TextIO:
     """The file object of a regular file, which is made if there is none; others are not waited for.
+
+    Where a link leads is not opened: it would be truncated.
     """
-    number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK, 0o666)
-    if not stat.S_ISREG(os.fstat(number).st_mode):
-        os.close(number)
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW
+    try:
+        number = os.open(path, flags, 0o666)
+    except OSError as error:
+        if error.errno not in (errno.ELOOP, errno.EISDIR):
+            raise
+        number = None
+    if number is None or not stat.S_ISREG(os.fstat(number).st_mode):
+        if number is not None:
+            os.close(number)
         raise FolderLockError(f"{path} is no regular file, which the lock of a folder is; remove "
                               f"it, or give another folder")
     return os.fdopen(number, "a+", encoding="ascii", errors="replace")

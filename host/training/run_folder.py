@@ -13,7 +13,12 @@ import numpy as np
 
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
-from hypercast.host.files.durable_file import flush_folder, write_durably
+from hypercast.host.files.durable_file import (
+    append_durably,
+    flush_folder,
+    remove_abandoned,
+    write_durably,
+)
 from hypercast.host.files.reading.regular_file import FileError, read_bytes
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
@@ -138,6 +143,7 @@ class RunFolder:
             If another process is writing.
         """
         self._lock = FolderLock(self._folder)
+        remove_abandoned(self._folder)
 
     def check(self, description: Description) -> None:
         """Refuse a description that the folder could not hold.
@@ -218,10 +224,7 @@ class RunFolder:
     def epoch(self, record: Record) -> None:
         """Add the record of an epoch."""
         line = _line(record)
-        with (self._folder / EPOCHS).open("ab") as file:
-            file.write(line)
-            file.flush()
-            os.fsync(file.fileno())
+        append_durably(self._folder / EPOCHS, line)
         self._recorded.update(line)
 
     def numbers(self, numbers: Iterable[TensorNumbers]) -> None:

@@ -22,6 +22,7 @@ from hypercast.sim.pseudo_terminal import PseudoTerminal
 from hypercast.sim.serial_terminal import SerialTerminal
 from tests.examples.c_driver import FLAGS, SOURCES, PolledChip, compile_c
 from tests.host.models import SMALL, small_model
+from tests.host.runtime.other_files import FILES, left_alone
 
 #: So slow that no time-out expires, however busy the machine is; and so fast that all do at once.
 PATIENT, HASTY = 1200, 3_000_000
@@ -53,6 +54,15 @@ def program(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
+def lenient(tmp_path_factory):
+    """One that takes a file for a device."""
+    folder = tmp_path_factory.mktemp("lenient")
+    (folder / "hypercast.h").write_text(c_header(SMALL))
+    return compile_c(folder / "train", *sorted(SOURCES.glob("*.c")),
+                     options=["-DHYPERCAST_IS_DEVICE(status)=((void)(status),1)"])
+
+
+@pytest.fixture(scope="module")
 def image(tmp_path_factory):
     path = tmp_path_factory.mktemp("image") / "job.image"
     write_image(path, JOB, small_model())
@@ -62,7 +72,7 @@ def image(tmp_path_factory):
 @pytest.fixture
 def train(program):
     """Runs it: exit status and what it says."""
-    def run(*arguments, timeout=120):
+    def run(*arguments, timeout=120, program=program):
         result = subprocess.run([program, *map(str, arguments)], capture_output=True, text=True,
                                 timeout=timeout)
         return result.returncode, result.stdout + result.stderr
@@ -196,12 +206,12 @@ def registers(folder, **values):
 
 
 @pytest.mark.parametrize("kind", ["mapped", "xdma"])
-def test_files_of_registers(kind, train, image, tmp_path):
+def test_files_of_registers(kind, train, lenient, image, tmp_path):
     chip = Chip(SMALL)
     found = {name: chip[name] for name in ("magic", "version", "config_hash")}
 
     def said(**values):
-        status, text = train(f"{kind}:{registers(tmp_path, **values)}", image)
+        status, text = train(f"{kind}:{registers(tmp_path, **values)}", image, program=lenient)
         assert status == 1
         return text
 
@@ -225,12 +235,28 @@ def test_files_of_registers(kind, train, image, tmp_path):
     ("serial:{folder}/short", os.strerror(errno.ENOTTY)),
     ("serial:{folder}/registers@7", os.strerror(errno.EINVAL)),
 ])
-def test_devices_that_cannot_be_opened(device, message, train, image, tmp_path):
+def test_devices_that_cannot_be_opened(device, message, train, lenient, image, tmp_path):
     registers(tmp_path)
     (tmp_path / "short").write_bytes(bytes(2))
-    status, said = train(device.format(folder=tmp_path), image)
+    status, said = train(device.format(folder=tmp_path), image, program=lenient)
     assert status == 1
     assert said.startswith("error: ") and message in said
+
+
+@pytest.mark.parametrize("kind", ["serial", "xdma", "mapped"])
+@pytest.mark.parametrize("make", FILES)
+def test_what_is_no_device_is_left_alone(kind, make, train, image, tmp_path):
+    with left_alone(tmp_path, make) as path:
+        status, said = train(f"{kind}:{path}", image, timeout=20)
+    assert status == 1
+    assert said.startswith(f"error: {path}: ")
+
+
+@pytest.mark.parametrize("kind", ["serial", "xdma", "mapped"])
+@pytest.mark.parametrize("device", ["/dev/null", "/dev/zero", "/dev/full"])
+def test_other_devices_are_none_of_ours(kind, device, train, image):
+    status, said = train(f"{kind}:{device}", image, timeout=20)
+    assert status == 1 and said.startswith("error: ")
 
 
 @pytest.mark.parametrize("arguments", [

@@ -6,8 +6,9 @@ import sys
 
 from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, modules
 
-#: Modules of ``rtl`` that hardware, reference and host share; they import no Amaranth.
+#: Modules that hardware, reference and host share; they import no Amaranth.
 PURE = (
+    "hypercast.cache",
     "hypercast.rtl.access",
     "hypercast.rtl.config",
     "hypercast.rtl.isa",

@@ -9,12 +9,13 @@ from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
 #: ``host/training/description`` how files of sections are read. Benches are loaded by name.
 PACKAGES = {
     "rtl": "",
-    "reference": "rtl",
+    "reference": "cache rtl",
     "proofs": "rtl",
     "boards": "rtl",
     "host/runtime/transport": "",
-    "sim": "boards host/runtime/transport rtl",
+    "cache": "",
     "host/files": "",
+    "sim": "boards cache host/files host/runtime/transport rtl",
     "host/graphs": "host/files reference rtl",
     "host/compiler": "host/files reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
@@ -33,14 +34,14 @@ PACKAGES = {
         "reference rtl",
     "host/noc": "host/compiler rtl sim",
     "host/eda":
-        "boards host/compiler host/cycle_model host/files host/graphs host/runtime "
+        "boards cache host/compiler host/cycle_model host/files host/graphs host/runtime "
         "host/runtime/transport host/training reference rtl sim",
     "host/report":
         "host/cluster host/compiler host/files host/noc host/runtime host/training reference rtl",
     "host/selftest":
         "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
     "host/commands":
-        "boards host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
+        "boards cache host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
         "host/noc host/planner host/report host/runtime host/selftest host/training "
         "host/training/description proofs reference rtl sim",
     "host/cli": "host/commands",

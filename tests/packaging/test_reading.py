@@ -12,8 +12,9 @@ READERS = {"fromfile", "genfromtxt", "load_file", "load_npz", "loadmat", "loadtx
            "Unpickler", "ZipFile", "GzipFile"}
 #: What reads if it is of one of these modules.
 MODULES = {"gzip", "json", "np", "numpy", "pickle", "tomllib", "torch"}
-#: What is the one place, and what reads in another way to be compared with it.
-READING = ("host/files/reading", "host/fuzzing")
+#: What is the one place, what reads in another way to be compared with it, and what reads only what
+#: it has written itself.
+READING = ("host/files/reading", "host/fuzzing", "host/_root/cache.py")
 #: Text of what was opened by reading, or what was just written by ``json.dumps``.
 ALLOWED = {
     # What the kernel says of processes of ours.

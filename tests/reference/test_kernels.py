@@ -1,14 +1,17 @@
 """Machine code is kept, found again, built anew if it is damaged, and done without if it cannot be
 kept."""
 
+import contextlib
 import os
+import pickle
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from hypercast.reference.kernels import Kernel, kernel, kernel_folder
+from hypercast import cache
+from hypercast.reference.kernels import Kernel, kernel
 
 
 @kernel("int64(in1(int64), int64)")
@@ -20,9 +23,20 @@ def total(values, factor):
     return found
 
 
+class Planted:
+    """What makes a file where it is unpickled."""
+
+    def __init__(self, marker):
+        self.marker = marker
+
+    def __reduce__(self):
+        return open, (str(self.marker), "w")
+
+
 @pytest.fixture
 def folder(monkeypatch, tmp_path):
     """An empty folder for machine code, in a path with a space."""
+    monkeypatch.setattr(cache, "_temporary", lambda: tmp_path / "elsewhere")
     monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "a cache"))
     return tmp_path / "a cache" / "kernels"
 
@@ -37,7 +51,6 @@ def kept(folder):
 
 
 def test_kept_and_found_again(folder):
-    assert kernel_folder() == folder
     first, second = again(), again()
     assert first(np.arange(5), 3) == 30
     before = kept(folder)
@@ -63,11 +76,12 @@ def test_damage(folder, name, damage):
     assert afterwards(np.arange(5), 3) == 30 and afterwards._compiled.stats.cache_hits
 
 
-def test_a_folder_that_cannot_be_written(folder):
-    folder.parent.mkdir()
-    folder.write_text("no folder")
-    with pytest.warns(RuntimeWarning, match="total is compiled for this process only, as .* cannot "
-                                            "be written: .*; set HYPERCAST_CACHE"):
+def test_no_folder_that_can_be_written(folder, tmp_path):
+    for path in (folder, tmp_path / "elsewhere"):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("no folder")
+    with pytest.warns(RuntimeWarning, match="total is compiled for this process only, as machine "
+                                            "code cannot be kept: .*; set HYPERCAST_CACHE"):
         assert again()(np.arange(5), 3) == 30
     assert folder.read_text() == "no folder"
 
@@ -76,8 +90,26 @@ def test_a_full_disk(folder, monkeypatch):
     def full(*arguments, **named):
         raise OSError(28, "No space left on device")
     monkeypatch.setattr(os, "replace", full)
-    with pytest.warns(RuntimeWarning, match="cannot be written: No space left on device"):
+    with pytest.warns(RuntimeWarning, match="cannot be kept: No space left on device"):
         assert again()(np.arange(5), 3) == 30
+
+
+def test_what_another_user_could_have_planted_is_not_executed(folder, tmp_path):
+    """An index of numba's is a pickle; reading it runs what it says."""
+    again()(np.arange(5), 3)
+    marker = tmp_path / "executed"
+    [index] = folder.rglob("*.nbi")
+    index.write_bytes(pickle.dumps(Planted(marker)))
+    entry = next(path for path in folder.iterdir() if path.is_dir())
+    (entry / "sha256").write_text(cache._digest(entry))
+    folder.chmod(0o777)
+    with pytest.warns(RuntimeWarning, match="other users can write to"):
+        assert again()(np.arange(5), 3) == 30
+    assert not marker.exists()
+    folder.chmod(0o755)
+    with contextlib.suppress(Exception):
+        again()(np.arange(5), 3)
+    assert marker.exists(), "it is executed where it is trusted, or else this shows nothing"
 
 
 def test_arrays_that_may_only_be_read(folder, tmp_path):

@@ -61,11 +61,15 @@ def read_fst(path):
                    for name, signal in signals.by_name.items()}
 
 
+def lines_of(path):
+    return path.read_text().splitlines(keepends=True)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_changes_are_those_of_the_vcd_file(seed, tmp_path):
     rng = random.Random(seed)
     expected = write_vcd(tmp_path / "a.vcd", rng)
-    write_fst(tmp_path / "a.vcd", tmp_path / "a.fst")
+    write_fst(lines_of(tmp_path / "a.vcd"), tmp_path / "a.fst")
     scale, found = read_fst(tmp_path / "a.fst")
     assert scale == -9
     assert {name: {time: value for (time, value), before in zip(
@@ -78,15 +82,27 @@ def test_bits_left_out_on_the_left(tmp_path):
     (tmp_path / "a.vcd").write_text(
         "$timescale\n\t10 ps\n$end\n$scope module a $end $var wire 4 ! b [3:0] $end\n$upscope $end "
         "$enddefinitions $end\n#1\nb1 !\n#2\nbx !\n#3\nb0 !\n#4\nbx1 !\n#5\nbz !\n#6\n")
-    write_fst(tmp_path / "a.vcd", tmp_path / "a.fst")
+    write_fst(lines_of(tmp_path / "a.vcd"), tmp_path / "a.fst")
     assert read_fst(tmp_path / "a.fst") == (
         -11, {"a.b": {1: "0001", 2: "xxxx", 3: "0000", 4: "xxx1", 5: "zzzz"}})
 
 
 def test_where_it_cannot_be_written(tmp_path):
-    (tmp_path / "a.vcd").write_text("$enddefinitions $end\n")
-    with pytest.raises(OSError, match=r"none/a.fst cannot be written"):
-        write_fst(tmp_path / "a.vcd", tmp_path / "none" / "a.fst")
+    with pytest.raises(FileNotFoundError, match=r"none/a\.fst"):
+        write_fst(["$enddefinitions $end\n"], tmp_path / "none" / "a.fst")
+
+
+def test_nothing_else_is_written_or_followed(tmp_path):
+    """The library opens files beside its own by names that anybody can foresee."""
+    other = tmp_path / "other"
+    other.write_text("mine")
+    folder = tmp_path / "waves"
+    folder.mkdir()
+    (folder / "a.fst.hier").symlink_to(other)
+    write_vcd(tmp_path / "a.vcd", random.Random(0))
+    write_fst(lines_of(tmp_path / "a.vcd"), folder / "a.fst")
+    assert other.read_text() == "mine"
+    assert sorted(path.name for path in folder.iterdir()) == ["a.fst", "a.fst.hier"]
 
 
 def test_without_the_library(monkeypatch):

@@ -262,11 +262,13 @@ class Card:
     def __init__(self, chip, monkeypatch):
         self.chip, self.transfers, self.most = chip, 0, None
         system = SimpleNamespace(
-            open=lambda path, flags: path, close=lambda file: None, pread=self._pread,
+            close=lambda file: None, pread=self._pread,
             pwrite=self._pwrite, path=os.path, O_RDWR=os.O_RDWR, O_SYNC=os.O_SYNC,
             O_WRONLY=os.O_WRONLY, O_RDONLY=os.O_RDONLY)
         monkeypatch.setattr(xdma_transport, "os", system)
         monkeypatch.setattr(xdma_channels, "os", system)
+        for module in (xdma_transport, xdma_channels):
+            monkeypatch.setattr(module, "open_device_file", lambda path, flags: path)
         monkeypatch.setattr(xdma_transport, "claim", lambda file, *place: None)
 
     def _pread(self, file, count, address):

@@ -87,8 +87,9 @@ def on_pcie(chip, monkeypatch):
         return len(data)
 
     monkeypatch.setattr(xdma_transport, "os", SimpleNamespace(
-        open=lambda path, flags: 3, pread=pread, pwrite=pwrite, close=lambda file: chip.close(),
+        pread=pread, pwrite=pwrite, close=lambda file: chip.close(),
         O_RDWR=os.O_RDWR, O_SYNC=os.O_SYNC))
+    monkeypatch.setattr(xdma_transport, "open_device_file", lambda path, flags: 3)
     monkeypatch.setattr(xdma_transport, "claim", lambda file, *place: None)
     return open_transport("xdma:/dev/xdma0_user", WIDE)
 

@@ -9,6 +9,7 @@ that are multiplied with, shares and identity included. MixHop has ``lins.0``, b
 ``branches.0.lin``, ``branches.1.convs.0.lin`` and so on, and ``lins.1``.
 """
 
+import io
 import itertools
 import re
 from collections.abc import Iterator, Mapping
@@ -20,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
-from hypercast.host.files.durable_file import require_writable, write_durably
+from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
 from hypercast.reference.array_types import FloatArray
@@ -176,8 +177,9 @@ def save_weights(path: Path, network: Network,
     tensors = tensors_of(network, parameters)
     if path.suffix in _TORCH:
         torch = _torch(path)
-        require_writable(path)
-        torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, path)
+        content = io.BytesIO()
+        torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, content)
+        write_durably(path, content.getvalue())
     elif path.suffix == ".safetensors":
         write_durably(path, save(tensors, metadata={"format": "pt"}))
     else:

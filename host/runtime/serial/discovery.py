@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from serial.tools import list_ports
 
 from hypercast.host.files.reading.whole_numbers import whole_number
+from hypercast.host.runtime.chip_reset import check_magic
 from hypercast.host.runtime.serial.serial_port import SerialPort
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.runtime.transport import TransportError
@@ -118,7 +119,12 @@ def open_serial(name: str, config: Config) -> SerialTransport:
     if port is None:
         port = _find(discover(baud), config, baud)
     transport = SerialTransport(SerialPort(port, baud))
-    transport.reset()
+    try:
+        check_magic(transport, port)
+        transport.reset()
+    except TransportError:
+        transport.close()
+        raise
     return transport
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import serial
 
+from hypercast.host.runtime.device_file import require_device_file
 from hypercast.host.runtime.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS
 
@@ -22,23 +23,25 @@ class SerialPort(BytePort):
     Parameters
     ----------
     name : str
-        As the system calls it: ``/dev/ttyUSB0``, ``COM3``.
+        As the system calls it: ``/dev/ttyUSB0``.
     baud : int
         Bits per second.
 
     Raises
     ------
     TransportError
-        If it cannot be opened, or another program uses it.
+        If it cannot be opened, is no serial port, or another program uses it.
     """
 
     def __init__(self, name: str, baud: int) -> None:
         longest = 2 * FRAME_WORDS * 4 * 10 / baud  # seconds of a frame with all bytes escaped
         try:
+            require_device_file(name)
             self._serial = serial.Serial(name, baud, timeout=_LATENCY + longest,
                                          write_timeout=_STUCK, exclusive=True)
-        except (serial.SerialException, ValueError) as error:
-            raise TransportError(f"serial port {name} at {baud} baud cannot be used: {error}; "
+        except (OSError, ValueError) as error:  # pyserial's errors are among these
+            reason = getattr(error, "strerror", None) or error
+            raise TransportError(f"serial port {name} at {baud} baud cannot be used: {reason}; "
                                  f"check its name, your permissions, and that no other program "
                                  f"has it open") from error
         self._name = name

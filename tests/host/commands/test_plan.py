@@ -6,6 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
+from hypercast.host.planner.search import PlanComparison
 
 NUMBERS = ("--vertices", "500", "--edges", "3000", "--features", "16", "--classes", "4",
            "--layers", "3", "--hidden", "8")
@@ -55,6 +56,16 @@ layers = [2, 3]
     assert drawing.exists()
 
 
+def test_where_there_is_nothing_to_draw_nothing_is_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(PlanComparison, "best", lambda found, staleness: next(
+        plan for plan in found.plans if not plan.intervals))
+    result = plan("--cluster", "u50-2", *NUMBERS, "--sampler", "nodes", "--micro-batches", 4,
+                  "-o", tmp_path / "plan.toml", "--gantt", tmp_path / "plan.svg")
+    assert result.exit_code == 2
+    assert "samples in parallel has no schedule to draw" in result.output
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.parametrize(("arguments", "text"), [
     (("karate",), "--cluster"),
     (("--cluster", "u50-2"), "give a DATASET, or --vertices"),
@@ -65,6 +76,10 @@ layers = [2, 3]
     (("--cluster", "u50-2", *NUMBERS, "--micro-batches", "3"), "whole graph has one micro-batch"),
     (("karate", "--cluster", "u50-2", "--evaluate", "/dev/null"), "/dev/null"),
     (("karate", "--cluster", "u50-2", "-o", "no/folder/x.toml"), "no folder"),
+    (("karate", "--cluster", "u50-2", "--gantt", "plan.xyz"), "must end in one of .png, .svg"),
+    (("karate", "--cluster", "u50-2", "--gantt", "plan"), "must end in one of .png, .svg"),
+    (("karate", "--cluster", "u50-2", "-o", "x.svg", "--gantt", "./x.svg"),
+     "x.svg is what -o writes, too"),
 ])
 def test_what_makes_no_sense_is_one_line(arguments, text):
     result = plan(*arguments)

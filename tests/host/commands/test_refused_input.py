@@ -39,6 +39,15 @@ def test_folders_that_are_not_there(kept, tmp_path, arguments):
     assert f"cannot be written, for there is no folder {tmp_path}/none; make it" in message
 
 
+def test_two_options_that_name_the_same_file(tmp_path):
+    (tmp_path / "link").symlink_to("trace.json")
+    for other in ("trace.json", "../{}/trace.json", "link"):
+        message = refused("train", "karate", "--device", "rtl", "--trace", tmp_path / "trace.json",
+                          "--image", tmp_path / other.format(tmp_path.name), status=2)
+        assert "is what --trace writes, too; give another" in message
+    assert [path.name for path in tmp_path.iterdir()] == ["link"]
+
+
 @pytest.mark.parametrize(("arguments", "message"), [
     (("--momentum", "-0.5"), "momentum"),
     (("--optimiser", "adam", "--betas", "nan,0.9"), "--betas: [recipe] betas must be two numbers"),

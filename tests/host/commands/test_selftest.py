@@ -9,6 +9,7 @@ from hypercast.host.cli import main
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.registers import MAGIC, register
 from tests.host.runtime.fake_chip import FakeChip
+from tests.host.runtime.register_file import files_are_devices
 
 OPTIONS = ("-P", "channel_words=64", "-P", "weight_rows=16", "-P", "program_rows=16")
 CONFIG = PRESETS["tiny"].replace(channel_words=64, weight_rows=16, program_rows=16)
@@ -65,8 +66,9 @@ def test_a_chip_of_another_configuration(selftest):
     assert status == 1
 
 
-def test_a_board_whose_window_is_dead(tmp_path):
+def test_a_board_whose_window_is_dead(tmp_path, monkeypatch):
     """A file in the place of XDMA's has the registers, but nothing behind them."""
+    files_are_devices(monkeypatch)
     registers = {"magic": MAGIC, "version": INTERFACE_VERSION, "config_hash": CONFIG.hash}
     content = bytearray(4096)
     for name, value in registers.items():

@@ -31,7 +31,7 @@ def test_once(synthesised, tmp_path):
     assert _areas("a", "bc") == {"a": Area(luts=1), "bc": Area(luts=2)}
     assert _areas("bc", "def", "a")["def"] == Area(luts=3)
     assert sorted(synthesised) == ["a", "bc", "def"]
-    assert {path.suffix for path in (tmp_path / "cache/area").iterdir()} == {".json"}
+    assert len([path for path in (tmp_path / "cache/area").iterdir() if path.is_dir()]) == 3
 
 
 def test_another_family_or_yosys_is_another_entry(synthesised, monkeypatch):
@@ -47,7 +47,7 @@ def test_another_family_or_yosys_is_another_entry(synthesised, monkeypatch):
     lambda text: b"[]", lambda text: b"\xff\xff", lambda text: b'{"cells": {"LUT4": 7}}'])
 def test_a_damaged_entry_is_made_again(synthesised, tmp_path, damage):
     _areas("a")
-    [path] = (tmp_path / "cache/area").iterdir()
+    [path] = (tmp_path / "cache/area").rglob("cells.json")
     whole = path.read_bytes()
     path.write_bytes(damage(whole) or b"")
     assert _areas("a") == {"a": Area(luts=1)}

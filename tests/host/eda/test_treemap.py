@@ -1,10 +1,13 @@
 """Rectangles that fill a place, and the drawing they are for."""
 
+from pathlib import Path
+
 import pytest
 
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.families import Area
 from hypercast.host.eda.treemap import draw_treemap, squarified
+from hypercast.host.files.picture import picture
 
 
 @pytest.mark.parametrize("place", [(0, 0, 6, 4), (1, 2, 4, 6), (0, 0, 1, 1)])
@@ -32,11 +35,11 @@ def test_nothing():
     assert squarified([], (0, 0, 1, 1)) == []
 
 
-def test_drawing(tmp_path):
+def test_drawing():
     area = ChipArea(cores=2, blocks={
         "array.feed": Area(luts=50), "wires of array": Area(luts=10), "rows": Area(),
         "vector": Area(luts=300, ram_luts=20)}, control=Area(luts=40))
-    draw_treemap(tmp_path / "map.svg", area, "a chip")
-    text = (tmp_path / "map.svg").read_text()
+    figure = draw_treemap(area, "a chip")
+    text = picture(figure, Path("map.svg")).decode()
     assert "a chip" in text and "vector" in text
     assert "80.0%" in text  # 2 times 320, of 2 times 380 and 40

@@ -1,8 +1,11 @@
 """Drawings: the curve behind one, and files of every size of network."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from hypercast.host.files.picture import picture
 from hypercast.host.noc.measurement import measure
 from hypercast.host.noc.patterns import pattern_traffic
 from hypercast.host.noc.plot import draw, latency_curve
@@ -26,10 +29,9 @@ def test_latency_grows_with_the_load():
 
 
 @pytest.mark.parametrize("dimensions", [1, 2])
-def test_a_file_is_drawn(tmp_path, dimensions):
+def test_a_file_is_drawn(dimensions):
     simulation, config = network(dimensions)
     traffic = pattern_traffic("unicast", dimensions, 30)
     result = measure(simulation, traffic, config)
-    path = tmp_path / "network.png"
-    draw(path, simulation, traffic, config, result, title="unicast")
-    assert path.read_bytes().startswith(b"\x89PNG")
+    figure = draw(simulation, traffic, config, result, title="unicast")
+    assert picture(figure, Path("network.png")).startswith(b"\x89PNG")

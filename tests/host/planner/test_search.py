@@ -157,13 +157,12 @@ def test_errors_of_a_file_name_the_line(found, tmp_path):
         load_plan(path, problem)
 
 
-def test_schedules_are_drawn(found, tmp_path):
+def test_schedules_are_drawn(found):
     _, comparison = found
-    path = tmp_path / "schedule.svg"
-    draw_gantt(path, next(plan for plan in comparison.plans if plan.strategy == "BaPipe"))
-    assert path.stat().st_size > 1000
+    plan = next(plan for plan in comparison.plans if plan.strategy == "BaPipe")
+    assert len(draw_gantt(plan).axes[0].patches) == len(plan.intervals)
     with pytest.raises(ValueError, match="leave --gantt out"):
-        draw_gantt(path, next(plan for plan in comparison.plans if not plan.intervals))
+        draw_gantt(next(plan for plan in comparison.plans if not plan.intervals))
 
 
 def test_a_board_that_is_too_small_is_named_with_what_it_lacks():

@@ -12,7 +12,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, register
 from tests.host.models import SMALL
 from tests.host.runtime.fake_chip import FakeChip
-from tests.host.runtime.register_file import register_file
+from tests.host.runtime.register_file import files_are_devices, register_file
 
 TINY = PRESETS["tiny"]
 #: Claims bytes of a file and waits to be ended.
@@ -26,8 +26,9 @@ sys.stdin.read()
 
 
 @pytest.mark.parametrize("kind", ["xdma", "mapped"])
-def test_a_board_in_use_is_left_alone(kind, tmp_path):
+def test_a_board_in_use_is_left_alone(kind, tmp_path, monkeypatch):
     """It is neither written to nor reset; a chip beside it, or one that was left, is free."""
+    files_are_devices(monkeypatch)
     path = tmp_path / "board"
     register_file(path)()
     content = path.read_bytes()

@@ -8,9 +8,14 @@ from hypercast.host.runtime.mapped_transport import MappedTransport, mapped_plac
 from hypercast.host.runtime.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Status, register
-from tests.host.runtime.register_file import register_file
+from tests.host.runtime.register_file import files_are_devices, register_file
 
 TINY = PRESETS["tiny"]
+
+
+@pytest.fixture(autouse=True)
+def devices(monkeypatch):
+    files_are_devices(monkeypatch)
 
 
 @pytest.fixture

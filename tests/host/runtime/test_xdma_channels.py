@@ -8,9 +8,14 @@ from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_channels import XdmaChannels
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma
 from hypercast.rtl.registers import Space, Status, bulk_address, striped_address
-from tests.host.runtime.register_file import register_file
+from tests.host.runtime.register_file import files_are_devices, register_file
 
 PLACE = bulk_address(2, Space.GRADIENTS, 0x120)
+
+
+@pytest.fixture(autouse=True)
+def devices(monkeypatch):
+    files_are_devices(monkeypatch)
 
 
 @pytest.fixture
@@ -96,3 +101,14 @@ def test_transfers_that_stop_or_fail(board, tmp_path):
         channels.write(PLACE, bytes(16))
     with pytest.raises(TransportError, match=r"DMA read at .* failed: Bad file descriptor"):
         channels.read(PLACE, 16)
+
+
+@pytest.mark.parametrize("name", ["xdma0_h2c_0", "xdma0_c2h_0"])
+def test_a_channel_that_is_no_device(board, tmp_path, monkeypatch, name):
+    """Another user may have put it there."""
+    (tmp_path / name).unlink()
+    (tmp_path / name).write_bytes(b"mine")
+    monkeypatch.undo()
+    with pytest.raises(TransportError, match=rf"{name}|h2c_0 cannot be opened: it is no character"):
+        XdmaChannels(board)
+    assert (tmp_path / name).read_bytes() == b"mine"

@@ -9,9 +9,14 @@ from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma, xdma_path
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Status, register
-from tests.host.runtime.register_file import register_file
+from tests.host.runtime.register_file import files_are_devices, register_file
 
 TINY = PRESETS["tiny"]
+
+
+@pytest.fixture(autouse=True)
+def devices(monkeypatch):
+    files_are_devices(monkeypatch)
 
 
 @pytest.fixture
@@ -56,6 +61,15 @@ def test_ones_are_data_or_nobody(registers):
 def test_opening_resets_the_chip(registers, tmp_path, status):
     open_xdma(f"xdma:{registers(status=status, cycles_low=9)}").close()
     assert (tmp_path / "xdma0_user").read_bytes()[register("control")] == Control.RESET
+
+
+def test_what_is_no_chip_is_not_written_to(registers, tmp_path):
+    for magic in (0, 0xFFFFFFFF):
+        path = registers(magic=magic)
+        before = (tmp_path / "xdma0_user").read_bytes()
+        with pytest.raises(TransportError, match=r"there is no chip at 0x0 of .*xdma0_user|gone"):
+            open_xdma(f"xdma:{path}")
+        assert (tmp_path / "xdma0_user").read_bytes() == before
 
 
 def test_a_reset_that_does_not_end(registers):

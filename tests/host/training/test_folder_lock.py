@@ -42,8 +42,15 @@ def test_the_holder_is_named_until_it_is_killed(tmp_path):
 
 
 @pytest.mark.timeout(20)
-@pytest.mark.parametrize("make", [os.mkfifo, lambda path: os.symlink("/dev/null", path)])
+@pytest.mark.parametrize("make", [
+    os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/null", path),
+    lambda path: os.symlink(path.with_name("other"), path),
+    lambda path: os.symlink(path.with_name("none"), path)],
+    ids=["pipe", "folder", "link to a device", "link to a file", "dangling link"])
 def test_a_lock_that_is_no_file_is_refused(tmp_path, make):
+    (tmp_path / "other").write_text("mine")
     make(tmp_path / "lock")
+    before = sorted(tmp_path.iterdir())
     with pytest.raises(FolderLockError, match=r"lock is no regular file, .*; remove it, or give"):
         FolderLock(tmp_path)
+    assert (tmp_path / "other").read_text() == "mine" and sorted(tmp_path.iterdir()) == before
