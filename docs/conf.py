@@ -1,10 +1,10 @@
 """Settings of the documentation's builder, Sphinx: ``make docs``."""
 
-from importlib.metadata import version as installed_version
+import hypercast
 
 project = "Hypercast"
 author = "Hypercast's authors"
-version = release = installed_version("hypercast")
+version = release = hypercast.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "sphinx.ext.napoleon",
               "sphinx.ext.viewcode", "sphinx_copybutton", "sphinx_design"]

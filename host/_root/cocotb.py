@@ -1,6 +1,6 @@
 """The exported Verilog under cocotb: the chip for tests, and a runner for Python.
 
-cocotb is no requirement of the package: ``pip install 'hypercast[cocotb]'``.
+cocotb is no requirement of the package: ``pip install 'hypercast-gcn[cocotb]'``.
 """
 
 import contextlib
@@ -16,7 +16,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError(
         f"hypercast.cocotb needs {error.name}, which is not installed; pip install "
-        f"'hypercast[cocotb]'", name=error.name) from error
+        f"'hypercast-gcn[cocotb]'", name=error.name) from error
 
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text

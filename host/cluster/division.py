@@ -133,7 +133,7 @@ def _halves(graph: SparseArray, weights: IntArray, share: float) -> Sequence[int
         import pymetis
     except ImportError as error:
         raise ClusterError("boards share a graph by METIS, but there is no pymetis; install it: "
-                           "pip install 'hypercast[cluster]'") from error
+                           "pip install 'hypercast-gcn[cluster]'") from error
     _, parts = pymetis.part_graph(
         2, pymetis.CSRAdjacency(graph.indptr, graph.indices), vweights=weights, eweights=graph.data,
         tpwgts=[share, 1 - share], recursive=True)

@@ -26,7 +26,7 @@ _INTERNAL = re.compile(r"\[[^\]\s]+:\d+[^\]]*\] ")
 #: They say this of a process that is gone before it has made itself known to them.
 _UNREACHABLE = "PMIX ERROR: PMIX_ERR_UNREACH"
 _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
-_INSTALL = "install both: pip install 'hypercast[cluster]'"
+_INSTALL = "install both: pip install 'hypercast-gcn[cluster]'"
 #: Exit statuses above this are of signals.
 _SIGNALLED = 128
 _RESUME = "a run that is kept goes on from its last checkpoint with --resume"

@@ -27,7 +27,7 @@ _ARRIVAL = 1
 _MESSAGE = 2
 #: Seconds that processes may start one after another, at least.
 _START = 60.0
-_INSTALL = "install it: pip install 'hypercast[cluster]'"
+_INSTALL = "install it: pip install 'hypercast-gcn[cluster]'"
 
 
 def started_ranks() -> tuple[int, int]:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+import hypercast
 from hypercast.cache import cache_folder, distrust
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.sim.compilers import NoCompilerError, find_compiler
@@ -21,6 +22,8 @@ from hypercast.sim.simulators import missing, verilator_root
 
 __all__ = ["Check", "examine"]
 
+#: What pip calls this package; hypercast on PyPI is another project's.
+_DISTRIBUTION = "hypercast-gcn"
 #: Bytes that should be free in the cache folder; a compiled chip takes a few tens of megabytes.
 _ROOM = 1 << 30
 _PROJECT = Path(__file__).parents[2] / "pyproject.toml"
@@ -58,7 +61,7 @@ class Check(NamedTuple):
 
 def examine() -> list[Check]:
     """All checks, those required first."""
-    checks = [_python(), *_packages(), _compiler(), _cache(), _verilator(), _icarus(),
+    checks = [_python(), _name(), *_packages(), _compiler(), _cache(), _verilator(), _icarus(),
               _python_library()]
     return sorted(checks, key=lambda check: not check.required)
 
@@ -73,10 +76,26 @@ def _first_line(*command: str) -> str:
 
 
 def _python() -> Check:
-    needed = importlib.metadata.metadata("hypercast")["Requires-Python"]
+    needed = tomllib.loads(read_text(_PROJECT))["project"]["requires-python"] \
+        if _PROJECT.exists() else importlib.metadata.metadata(_DISTRIBUTION)["Requires-Python"]
     good = SpecifierSet(needed).contains(platform.python_version(), prereleases=True)
     return Check("Python", "everything", True, "ok" if good else "wrong",
                  platform.python_version(), "" if good else f"install Python {needed}")
+
+
+def _name() -> Check:
+    """That what is imported as ``hypercast`` is ours alone."""
+    name, purpose, place = "package hypercast", "everything", hypercast.__file__ or ""
+    others = [f"{one.name} {one.version}"
+              for one in importlib.metadata.distributions(name="hypercast")
+              if any(file.parts[0] == "hypercast" for file in one.files or ())]
+    if others or "Trainer" not in getattr(hypercast, "__all__", ()):
+        found = f"{others[0] if others else place} is another project's, of the same folder"
+        again = "pip install -c constraints.txt -e ." if _PROJECT.exists() else \
+            f"pip install --force-reinstall --no-deps with the wheel of {_DISTRIBUTION}"
+        return Check(name, purpose, True, "wrong", found,
+                     f"pip uninstall -y hypercast, then {again}")
+    return Check(name, purpose, True, "ok", f"{_DISTRIBUTION} {hypercast.__version__}", "")
 
 
 def _requirements() -> Iterator[tuple[str, Requirement]]:
@@ -93,7 +112,7 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
                 yield from ((extra, one) for extra, one in found
                             if one.marker is None or one.marker.evaluate())
         return
-    for text in importlib.metadata.requires("hypercast") or []:
+    for text in importlib.metadata.requires(_DISTRIBUTION) or []:
         one = Requirement(text)
         extra = next((extra for extra in _PURPOSES
                       if one.marker is None or one.marker.evaluate({"extra": extra})), None)
@@ -110,7 +129,7 @@ def _command(extra: str) -> str:
     if _PROJECT.exists():
         return f"pip install -c constraints.txt -e '.[{extra}]'" if extra else \
             "pip install -c constraints.txt -e ."
-    return f"pip install 'hypercast[{extra}]'" if extra else "pip install hypercast"
+    return f"pip install '{_DISTRIBUTION}[{extra}]'" if extra else f"pip install {_DISTRIBUTION}"
 
 
 def _packages() -> Iterator[Check]:

@@ -1,12 +1,12 @@
 """What boards can share of a training, and whether all of them train the same."""
 
-import importlib.metadata
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from hypercast import __version__
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import ClusterError, Group
 from hypercast.host.training.checkpoint import differences, leaves
@@ -164,7 +164,7 @@ def agree(group: Group, identity: dict[str, Any]) -> None:
     ClusterError
         On the leader, if a rank has something else; names what.
     """
-    versions = {"hypercast": importlib.metadata.version("hypercast"), "numpy": np.__version__}
+    versions = {"hypercast": __version__, "numpy": np.__version__}
     first, *others = group.gather(dict(leaves(identity | {"version": versions}))) or [{}]
     for rank, other in enumerate(others, 1):
         if found := differences(other, first, f"on board {rank}", "on board 0"):

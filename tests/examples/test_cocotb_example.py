@@ -185,4 +185,4 @@ def test_without_cocotb():
     code = ("import sys; sys.modules['cocotb_tools'] = None\nimport hypercast\n"
             "assert not {'amaranth', 'cocotb'} & set(sys.modules)\nimport hypercast.cocotb")
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
-    assert "which is not installed; pip install 'hypercast[cocotb]'" in result.stderr
+    assert "which is not installed; pip install 'hypercast-gcn[cocotb]'" in result.stderr

@@ -28,13 +28,21 @@ def module_name(path):
     return ".".join(["hypercast", *parts] if parts[0] in FOLDERS else parts)
 
 
+def _executed(tree):
+    """A module without what only type checkers read."""
+    tree.body = [part for node in tree.body for part in (
+        node.orelse if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        else [node])]
+    return tree
+
+
 def imports(path):
     """Full names of what a module imports, at its top or later; relative imports as ``.``.
 
     ``from a.b import c`` counts as ``a.b`` and ``a.b.c``, which may be a module too.
     """
     names = set()
-    for node in ast.walk(ast.parse((ROOT / path).read_text())):
+    for node in ast.walk(_executed(ast.parse((ROOT / path).read_text()))):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level:

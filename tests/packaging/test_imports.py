@@ -50,9 +50,10 @@ def top_packages(path):
 
 
 def public_names(tree):
-    """Names that a module's top-level statements define, those of a ``try`` included."""
+    """Names that a module's top-level statements define, in ``try`` and ``if`` as well."""
     statements = [part for node in tree.body
-                  for part in (node.body if isinstance(node, ast.Try) else [node])]
+                  for part in ([*node.body, *node.orelse] if isinstance(node, ast.Try | ast.If)
+                               else [node])]
     for node in statements:
         if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
             yield node.name

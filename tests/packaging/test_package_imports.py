@@ -45,6 +45,7 @@ PACKAGES = {
         "host/noc host/planner host/report host/runtime host/selftest host/training "
         "host/training/description proofs reference rtl sim",
     "host/cli": "host/commands",
+    "__main__": "host/cli",
     "cocotb": "host/files rtl sim",
     "host/fuzzing":
         "host/cli host/cluster host/commands host/files host/graphs host/planner host/report "

@@ -1,13 +1,17 @@
 """The package list equals the tree, and only ``hypercast`` reaches site-packages."""
 
+import json
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tomllib
+import venv
 import zipfile
 
 import pytest
 
+import hypercast
 from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, module_name, modules
 
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
@@ -49,14 +53,56 @@ def test_a_folder_is_imported_under_hypercast_only(folder):
     assert f"No module named '{folder}'" in isolated(f"import {folder}").stderr
 
 
-@pytest.mark.slow
-def test_the_wheel_holds_the_tree_and_nothing_else(tmp_path):
-    copy = tmp_path / "copy"  # building leaves things behind
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    """The project's wheel."""
+    folder = tmp_path_factory.mktemp("wheel")
+    copy = folder / "copy"  # building leaves things behind
     for name in (*FOLDERS, EXAMPLES, "pyproject.toml", "README.md", "LICENSE"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",
-                    "--wheel-dir", tmp_path, copy], check=True)
-    [wheel] = tmp_path.glob("*.whl")
+                    "--wheel-dir", folder, copy], check=True)
+    [wheel] = folder.glob("*.whl")
+    return wheel
+
+
+@pytest.mark.slow
+def test_the_wheel_holds_the_tree_and_nothing_else(wheel):
+    assert wheel.name == f"hypercast_gcn-{hypercast.__version__}-py3-none-any.whl"
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == set(shipped_files())
+
+
+@pytest.mark.slow
+def test_the_wheel_works_in_an_environment_of_its_own(wheel, tmp_path):
+    """With the requirements that are installed here: a training, and what a type checker says."""
+    venv.create(tmp_path / "venv", with_pip=True)
+    binaries = tmp_path / "venv" / "bin"
+    [site] = (tmp_path / "venv" / "lib").glob("python*/site-packages")
+    # A folder that is named in a .pth file has none of its own .pth files read, and so not ours.
+    (site / "requirements.pth").write_text(f"{sysconfig.get_path('purelib')}\n")
+    subprocess.run([binaries / "pip", "install", "--quiet", "--no-deps", wheel], check=True)
+    (tmp_path / "user.py").write_text("""
+import hypercast
+from hypercast import Graph, Model, Trainer
+with Trainer(Graph.load("karate"), Model(hidden=4), epochs=2) as trainer:
+    trainer.fit()
+reveal_type(trainer)
+print(hypercast.__file__, hypercast.__version__)
+""")
+    script = (tmp_path / "user.py").read_text().replace("reveal_type(trainer)", "")
+    for command in ([binaries / "python", "-c", script], [binaries / "hypercast", "--version"],
+                    [binaries / "python", "-m", "hypercast", "--version"],
+                    [sys.executable, "-m", "mypy", "--python-executable", binaries / "python",
+                     "--cache-dir", tmp_path / "cache", "user.py"]):
+        result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert result.returncode == 0, result.stdout + result.stderr
+        expected = 'Revealed type is "hypercast.host.training.trainer.Trainer"' \
+            if "user.py" in command else f"{site}/hypercast/__init__.py {hypercast.__version__}" \
+            if script in command else f"hypercast, version {hypercast.__version__}"
+        assert expected in result.stdout
+    doctor = subprocess.run([binaries / "hypercast", "doctor", "--json"], cwd=tmp_path,
+                            capture_output=True, text=True)
+    [found] = [one for one in json.loads(doctor.stdout) if one["name"] == "package hypercast"]
+    assert found["state"] == "ok"

@@ -107,5 +107,5 @@ def test_nothing_else_is_written_or_followed(tmp_path):
 
 def test_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "pylibfst", None)
-    with pytest.raises(ValueError, match=r"pip install 'hypercast\[fst\]'"):
+    with pytest.raises(ValueError, match=r"pip install 'hypercast-gcn\[fst\]'"):
         fst_library()

@@ -1,11 +1,11 @@
 """The model, described without the graph it is trained on."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, check_fields
@@ -75,6 +75,13 @@ class Model:
     theta: float | None = None
     order: tuple[str, ...] = (AUTO,)
     weights: str | None = None
+
+    if TYPE_CHECKING:  # what may be given, of which one value holds for all layers
+        def __init__(self, name: str = "gcn", layers: int | None = None,
+                     hidden: int | Sequence[int] = 16, dropout: float | Sequence[float] = 0.5,
+                     residual: bool = False, jumping: bool = False, alpha: float | None = None,
+                     theta: float | None = None, order: str | Sequence[str] = AUTO,
+                     weights: str | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         check_fields("model", self)

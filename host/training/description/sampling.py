@@ -1,7 +1,8 @@
 """What training steps work on: the whole graph, or samples of it."""
 
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypercast.host.training.description.conversion import DescriptionError, check_fields
 
@@ -53,6 +54,11 @@ class Sampling:
     walk: int | None = None
     coverage: float | None = None
     parts: int | None = None
+
+    if TYPE_CHECKING:  # what may be given; one fan-out holds for all convolutions
+        def __init__(self, sampler: str | None = None, *, batch: int | None = None,
+                     fan_outs: int | Sequence[int] | None = None, walk: int | None = None,
+                     coverage: float | None = None, parts: int | None = None) -> None: ...
 
     def __post_init__(self) -> None:
         check_fields("sampling", self)

@@ -49,7 +49,7 @@ def test_communities_stay_together_and_edges_are_balanced():
 
 def test_without_metis(monkeypatch):
     monkeypatch.setitem(sys.modules, "pymetis", None)
-    with pytest.raises(ClusterError, match=r"no pymetis; install it: pip install 'hypercast.clus"):
+    with pytest.raises(ClusterError, match=r"no pymetis; install it: pip install 'hypercast-gcn"):
         Division.of(random_edges(9, 0.1, 0), 2)
 
 

@@ -80,8 +80,8 @@ def test_remedies_in_a_checkout_and_in_a_wheel(monkeypatch, tmp_path):
     assert find("numpy").remedy == "pip install -c constraints.txt -e ."
     assert find("pytest").remedy == "pip install -c constraints.txt -e '.[dev]'"
     monkeypatch.setattr(doctor, "_PROJECT", tmp_path / "pyproject.toml")
-    assert find("numpy").remedy == "pip install hypercast"
-    assert find("pytest").remedy == "pip install 'hypercast[dev]'"
+    assert find("numpy").remedy == "pip install hypercast-gcn"
+    assert find("pytest").remedy == "pip install 'hypercast-gcn[dev]'"
 
 
 @pytest.mark.parametrize("project", [ROOT / "pyproject.toml", ROOT / "none"])
