@@ -3,7 +3,7 @@
 import os
 import sys
 
-__all__: list[str] = []
+__all__ = ["main"]
 
 # Python puts the current folder here; its files are not modules of ours.
 if not sys.flags.safe_path and sys.path[0] in ("", os.getcwd()):
