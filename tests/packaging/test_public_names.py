@@ -52,6 +52,7 @@ def test_names_are_seen_before_they_are_used():
     code = ("import sys, hypercast; print(set(hypercast.__all__) <= set(dir(hypercast)), "
             "{name.partition('.')[0] for name in sys.modules} & {'numpy', 'amaranth', 'scipy'})")
     assert python("-I", "-c", code) == ("True set()\n", 0)
+    assert all(getattr(hypercast, name).__name__ == name for name in hypercast._HOMES)
     with pytest.raises(AttributeError, match="no attribute 'Trainr'"):
         _ = hypercast.Trainr
 
