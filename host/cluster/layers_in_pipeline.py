@@ -27,8 +27,12 @@ from hypercast.reference.training_state import TrainingState
 __all__ = ["LayersInPipeline", "SampledPipeline", "no_metrics", "runs_of_layers"]
 
 
-def runs_of_layers(network: Network, sample: Sample, boards: int) -> list[range]:
-    """The layers of each board, from 1, in order: runs that multiply and add about as much.
+def runs_of_layers(network: Network, sample: Sample, boards: int,
+                   planned: Sequence[range] = ()) -> list[range]:
+    """The layers of each board, from 1, in order.
+
+    They are those that are ``planned`` for so many boards, or else runs that multiply and add about
+    as much.
 
     Raises
     ------
@@ -36,6 +40,8 @@ def runs_of_layers(network: Network, sample: Sample, boards: int) -> list[range]
         If there are more boards than layers.
     """
     layers = len(network.layers)
+    if len(planned) == boards:
+        return [*planned]
     if boards > layers:
         raise ClusterError(f"{boards} boards share {layers} layers, but each needs one; take "
                            f"{layers} boards or fewer, or deepen the network by --layers")

@@ -25,6 +25,5 @@ def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, 
         raise DescriptionError(f"{stages} stages share {layers} layers, but each needs one; take "
                                f"{layers} stages or fewer, or deepen the network by --layers")
     if stages > 1:
-        return stashed(assignment.runs if len(assignment.runs) == stages else runs_of_layers(
-            model.network, model.sample, stages))
+        return stashed(runs_of_layers(model.network, model.sample, stages, assignment.runs))
     return (1,) * layers if assignment.versions > 1 else ()

@@ -50,7 +50,7 @@ from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.description.description import Description
-from hypercast.host.training.run_folder import Record
+from hypercast.host.training.run_folder import Record, RunFolder
 from hypercast.host.training.share import Share
 from hypercast.host.training.shared_devices import SharedDevices
 from hypercast.host.training.sharing import SCHEMES, completed
@@ -161,6 +161,11 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             description = followed.description
     assignment = followed.assignment if followed else described_assignment(
         scheme, staleness, smoothing, stages or 0, chunks or 0)
+    if resume and folder and not followed:  # what is older in the run stays so
+        if group is None or group.rank == 0:
+            kept = RunFolder(folder)
+            assignment = kept.assignment(assignment) if kept.has_checkpoint else assignment
+        assignment = group.tell(assignment) if group else assignment
     if group and group.rank:
         if description.sampling.sampler:
             Trainer.of_description(description, group=group, assignment=assignment,

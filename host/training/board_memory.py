@@ -51,7 +51,7 @@ def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster |
     """
     runs: Sequence[range] = ()
     if assignment.scheme == LAYERS:
-        runs = assignment.runs or runs_of_layers(model.network, model.sample, boards)
+        runs = runs_of_layers(model.network, model.sample, boards, assignment.runs)
     if assignment.older_weights and model.network.jumping:
         raise ClusterError(
             f"with jumping knowledge, the outputs of layers "

@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.durable_file import (
@@ -24,8 +25,10 @@ from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
+from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
 from hypercast.host.training.folder_lock import FolderLock
+from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
@@ -99,6 +102,37 @@ class RunFolder:
     def load_checkpoint(self) -> Checkpoint:
         """The ``Checkpoint``; raises ``CheckpointError`` if there is none."""
         return load_checkpoint(self.checkpoint_path)
+
+    def assignment(self, given: Assignment | None = None) -> Assignment:
+        """How boards, or one process for them, go on with the run.
+
+        Parameters
+        ----------
+        given : Assignment, optional
+            What is asked for. If that is no more than a scheme, what is older in the run stays so.
+
+        Raises
+        ------
+        CheckpointError
+            If there is no checkpoint, or it cannot be read.
+        DescriptionError
+            If the run has another scheme.
+        """
+        given = given or Assignment()
+        if given != Assignment(scheme=given.scheme):
+            return given
+        try:
+            kept = assignment_of(self.load_checkpoint().identity.get("staleness", {}))
+        except ValueError as error:
+            if isinstance(error, CheckpointError):
+                raise
+            raise CheckpointError(f"{self.checkpoint_path} is no checkpoint: {error}; put back a "
+                                  f"copy of it, or train again") from error
+        if kept.stale and given.scheme not in (None, kept.scheme):
+            raise DescriptionError(f"{self._folder} was trained with the scheme {kept.scheme}, "
+                                   f"which decides what is older, not with {given.scheme}; give "
+                                   f"that, or leave the scheme out")
+        return kept if kept.stale else given
 
     def records(self) -> list[Record]:
         """The record of each epoch, up to one that was not written to its end."""

@@ -135,7 +135,7 @@ class Share:
     def _pipeline(self, model: InitialModel, group: Group,
                   capacity: Callable[[], Capacity] | None = None) -> LayersInPipeline:
         assignment = self._assignment
-        runs = assignment.runs or runs_of_layers(model.network, model.sample, group.size)
+        runs = runs_of_layers(model.network, model.sample, group.size, assignment.runs)
         if assignment.chunks:
             model = in_rows_of_chunks(model)
             chunks = [*chunks_of(model.sample)]

@@ -92,6 +92,10 @@ def check_sharing(boards: int, assignment: Assignment, recipe: Recipe, *, check:
     if check:
         raise DescriptionError(f"--check compares one board with the reference, but {boards} train "
                                f"together; leave it out")
+    if assignment.smoothing is not None and assignment.parts and boards != len(assignment.parts):
+        raise DescriptionError(f"rows of {len(assignment.parts)} parts of the graph reach each "
+                               f"other a step late, but {boards} boards would share it; take "
+                               f"{len(assignment.parts)} boards, or one process")
     if scheme == SAMPLES and boards > recipe.micro_batches:
         raise DescriptionError(
             f"[recipe] micro_batches is {recipe.micro_batches}, but {boards} boards share the "

@@ -32,7 +32,7 @@ from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
-from hypercast.host.training.sharing import check_evaluator
+from hypercast.host.training.sharing import check_alone, check_evaluator
 from hypercast.host.training.trainer_arguments import check_arguments, checked_choice, checked_count
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
@@ -88,7 +88,8 @@ class Trainer:
         Processes that train together, a board each. The trainer of each has the same arguments;
         only that of rank 0 has a ``run`` and trains, the others ``follow``.
     assignment : Assignment, optional
-        How they share it.
+        How they share it. Without a group, what one process computes as boards would; by default as
+        in the run that it goes on with.
     cluster : Cluster, optional
         Boards that they stand for, or among which these are: their time is reckoned, see
         ``virtual_time``.
@@ -156,6 +157,8 @@ class Trainer:
         self.stopping = Stopping(patience=patience, monitor=monitor)
         check_evaluator(self.device, self.sampling, group.size if group else 1,
                         chip=transport is not None or self.device.name != "reference")
+        if run is not None and resume and group is None and RunFolder(run).has_checkpoint:
+            assignment = RunFolder(run).assignment(assignment)
         self.progress = progress
         self._group = group
         self._training: Training | ApartTraining
@@ -185,6 +188,8 @@ class Trainer:
         self._best: TrainingState | None = None
         self._folder: RunFolder | None = None
         self._begun = False
+        #: Why it cannot train, but evaluate.
+        self._refusal: DescriptionError | None = None
         if run is not None:
             self._keep_in(RunFolder(run), resume)
 
@@ -236,19 +241,25 @@ class Trainer:
             Further parameters.
         """
         kept = RunFolder(folder)
-        description = kept.description().on(device)
+        description, assignment, refusal = kept.description().on(device), kept.assignment(), None
+        try:
+            check_alone(assignment, description.device.names)
+        except DescriptionError as error:  # evaluations take nothing that is older
+            assignment, refusal = Assignment(scheme=assignment.scheme), error
         if graph is None and description.graph is None:
             raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
                            f"give it there, by Trainer.of_run(..., graph=...)")
-        trainer = cls.of_description(description, graph=graph, **options)
+        trainer = cls.of_description(description, graph=graph, assignment=assignment, **options)
+        trainer._refusal = refusal
         trainer._resume(kept)
         trainer._state = trainer._best or trainer._state
         return trainer
 
     def _resume(self, folder: RunFolder) -> None:
-        checkpoint = folder.load_checkpoint()
-        checkpoint.check(self._training.identity, self._training.state,
-                         folder.checkpoint_path)
+        checkpoint, expected = folder.load_checkpoint(), self._training.identity
+        if self._refusal:
+            expected["staleness"] = checkpoint.identity["staleness"]
+        checkpoint.check(expected, self._training.state, folder.checkpoint_path)
         self.history = folder.records_of(checkpoint)
         self._state, self._best = checkpoint.state, checkpoint.best
 
@@ -386,7 +397,15 @@ class Trainer:
         return self.history
 
     def step(self) -> Record:
-        """Train an epoch; returns its record."""
+        """Train an epoch; returns its record.
+
+        Raises
+        ------
+        DescriptionError
+            If the run has something older than one chip computes, which evaluates it only.
+        """
+        if self._refusal:
+            raise self._refusal
         target, chip = self.target, self.target.chip
         recorded = self.epoch + 1 == self._record_step
         trained = target.train_step(record=recorded)

@@ -28,6 +28,7 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.recipe import make_recipe
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.graph_shares import graph_shares
+from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.numbers import TensorNumbers, step_numbers
 from hypercast.host.training.prepare import (
@@ -153,17 +154,8 @@ class Training:
     def identity(self) -> dict[str, Any]:
         """What decides the bits, as checkpoints name it."""
         return identity(self._graph, self.network, self.recipe, self._weights,
-                        self._sampling if self.samples else None, staleness=self._staleness)
-
-    @property
-    def _staleness(self) -> dict[str, object]:
-        """What decides the bits of a training with stale rows, or older weights."""
-        if self._assignment.chunks:
-            return {"chunks": self._assignment.chunks}
-        if self._older:
-            return {"steps": self._older}
-        return {} if self._stale is None else {
-            "parts": self._stale.parts, "smoothing": smoothing_of(self._stale)}
+                        self._sampling if self.samples else None,
+                        staleness=staleness_of(self._stale or self._assignment, self._older))
 
     @property
     def division(self) -> Division | None:

@@ -87,8 +87,15 @@ def test_resumed_in_one_process_or_on_boards(tmp_path):
     for record in found[0]:
         del record["exponents"]
     assert found == whole
-    with pytest.raises(CheckpointError, match=r"smoothing is 32768 there, missing"):
-        Trainer(*arguments, epochs=8, run=tmp_path / "run", resume=True)
+    kept = Trainer(*arguments, epochs=8, run=tmp_path / "run", resume=True, patience=9)
+    with kept:  # what is older stays so
+        kept.fit()
+    assert train_on(1, *arguments, epochs=8, **options)[5] == {
+        f"{name}.{kind}": values.tolist() for name, arrays in kept.target.state().parameters.items()
+        for kind, values in arrays.items()}
+    with pytest.raises(CheckpointError, match=r"smoothing is 32768 there, 16384 here"):
+        Trainer(*arguments, epochs=8, run=tmp_path / "run", resume=True,
+                assignment=stale(3, 0.25))
 
 
 def test_rows_cross_while_boards_compute():
