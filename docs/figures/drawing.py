@@ -1,22 +1,25 @@
-"""A picture in SVG: boxes, lines, arrows and text, on a ground of its own."""
+"""A picture in SVG: boxes, lines, arrows and text, for light and dark pages."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import NamedTuple
 
 __all__ = ["Box", "Drawing", "text_width"]
 
-#: Fill and stroke of what is of a kind.
-TONES = {
-    "plain": ("#f3f5f7", "#8b97a3"),
-    "compute": ("#e3eefb", "#3c78b8"),
-    "memory": ("#e1f3e7", "#38895a"),
-    "network": ("#fdecdd", "#c26a2a"),
-    "control": ("#eee8f8", "#7a58b2"),
-    "result": ("#fbf3d3", "#a5851b"),
+#: Colours on light and on dark pages: of text, of what is hollow, and of what is of a kind, strong
+#: and soft. Viewers that know no style sheets take those for light pages.
+COLOURS = {
+    "ink": ("#1f2933", "#dfe4e9"), "muted": ("#56626e", "#9aa7b3"),
+    "hollow": ("#ffffff", "#131416"),
+    "plain": ("#8b97a3", "#7d8894"), "plain-soft": ("#f3f5f7", "#252a30"),
+    "compute": ("#3c78b8", "#6ba6e0"), "compute-soft": ("#e3eefb", "#16283a"),
+    "memory": ("#38895a", "#57b282"), "memory-soft": ("#e1f3e7", "#132d20"),
+    "network": ("#c26a2a", "#e0924f"), "network-soft": ("#fdecdd", "#38230f"),
+    "control": ("#7a58b2", "#a98ae0"), "control-soft": ("#eee8f8", "#2a2140"),
+    "result": ("#a5851b", "#d3b04c"), "result-soft": ("#fbf3d3", "#332b10"),
 }
-INK, MUTED, GROUND, BORDER = "#1f2933", "#56626e", "#ffffff", "#d0d7de"
 FONT = "Helvetica, Arial, 'DejaVu Sans', sans-serif"
 #: Mean width of a character, as a part of the font's size: that of the widest usual font.
 _CHARACTER, _BOLD = 0.57, 0.64
@@ -47,6 +50,21 @@ def _towards(corner: tuple[float, float], other: tuple[float, float],
 def _attributes(values: Mapping[str, object]) -> str:
     return "".join(f' {name.replace("_", "-")}="{escape(str(value))}"'
                    for name, value in values.items() if value is not None)
+
+
+def _painted(fill: str | None = None, stroke: str | None = None) -> dict[str, object]:
+    """Attributes for keys of ``COLOURS``: the colours of light pages, and classes for dark ones."""
+    colours = {"fill": fill, "stroke": stroke}
+    return {**{kind: COLOURS[name][0] if name else None for kind, name in colours.items()},
+            "class": " ".join(f"{kind}-{name}" for kind, name in colours.items() if name)}
+
+
+def _dark(text: str) -> str:
+    """The style sheet for dark pages, with the classes that occur in a text."""
+    rules = "".join(
+        f".{kind}-{name}{{{kind}:{dark}}}" for name, (_, dark) in COLOURS.items()
+        for kind in ("fill", "stroke") if re.search(rf"[ \"]{kind}-{name}[ \"]", text))
+    return f"<style>@media (prefers-color-scheme: dark){{{rules}}}</style>"
 
 
 class Box(NamedTuple):
@@ -111,7 +129,7 @@ class Drawing:
         lines : sequence of str
             Text; without ``heading``, none of it is bold.
         tone : str
-            A key of ``TONES``.
+            A key of ``COLOURS`` that has a soft one.
         size : float
             Size of the first line's letters; the others are a little smaller.
         radius : float
@@ -126,11 +144,12 @@ class Drawing:
         ValueError
             If the text does not fit into the box.
         """
-        fill, stroke = TONES[tone]
         shape = {"x": _number(x), "y": _number(y), "width": _number(width),
                  "height": _number(height), "rx": _number(radius),
-                 "fill": "none" if dashed else fill, "stroke": stroke,
+                 **_painted(None if dashed else f"{tone}-soft", tone),
                  "stroke_dasharray": "5 4" if dashed else None}
+        if dashed:
+            shape["fill"] = "none"
         self._parts.append(f"<g><title>{escape(source)}</title>" if source else "<g>")
         self._parts.append(f"<rect{_attributes(shape)}/>")
         sizes = [size if heading and not number else size - heading for number in
@@ -154,19 +173,21 @@ class Drawing:
         """A rectangle in the strong colour of a tone."""
         self._parts.append("<rect" + _attributes({
             "x": _number(x), "y": _number(y), "width": _number(width), "height": _number(height),
-            "fill": TONES[tone][1]}) + "/>")
+            **_painted(tone)}) + "/>")
 
     def dot(self, x: float, y: float, radius: float, tone: str, hollow: bool = False) -> None:
         """A disc, or only its edge."""
-        colour = TONES[tone][1]
         self._parts.append("<circle" + _attributes({
             "cx": _number(x), "cy": _number(y), "r": _number(radius),
-            "fill": GROUND if hollow else colour, "stroke": colour}) + "/>")
+            **_painted("hollow" if hollow else tone, tone)}) + "/>")
 
     def area(self, corners: Iterable[tuple[float, float]], tone: str) -> None:
         """A filled polygon without an edge."""
         points = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
-        self._parts.append(f'<polygon points="{points}" fill="{TONES[tone][0]}"/>')
+        self._polygon(points, f"{tone}-soft")
+
+    def _polygon(self, points: str, colour: str) -> None:
+        self._parts.append(f'<polygon points="{points}"{_attributes(_painted(colour))}/>')
 
     def text(self, x: float, y: float, text: str, *, size: float = 12, anchor: str = "start",
              bold: bool = False, muted: bool = False) -> None:
@@ -174,14 +195,14 @@ class Drawing:
         self._parts.append("<text" + _attributes({
             "x": _number(x), "y": _number(y), "font_size": _number(size),
             "text_anchor": None if anchor == "start" else anchor,
-            "font_weight": "bold" if bold else None, "fill": MUTED if muted else INK})
+            "font_weight": "bold" if bold else None,
+            **_painted("muted" if muted else "ink")})
             + f">{escape(text, quote=False)}</text>")
 
     def line(self, *points: tuple[float, float], tone: str = "plain", width: float = 1.5,
              dashed: bool = False, start: bool = False, end: bool = False) -> None:
         """A line through points, with arrowheads at its ``start`` or ``end``."""
-        colour, places = TONES[tone][1], list(points)
-        heads = []
+        places, heads = list(points), []
         for wanted, tip, before in ((start, 0, 1), (end, -1, -2)):
             if wanted:
                 corners, base = _head(places[before], places[tip], 3.2 + width)
@@ -190,11 +211,10 @@ class Drawing:
         route = " ".join(f"{_number(x)},{_number(y)}" for x, y in places)
         self._parts.append(
             f'<polyline points="{route}"' + _attributes({
-                "fill": "none", "stroke": colour, "stroke_width": _number(width),
+                **_painted(stroke=tone), "fill": "none", "stroke_width": _number(width),
                 "stroke_linejoin": "round", "stroke_dasharray": "5 4" if dashed else None}) + "/>")
         for corners in heads:
-            head = " ".join(f"{_number(x)},{_number(y)}" for x, y in corners)
-            self._parts.append(f'<polygon points="{head}" fill="{colour}"/>')
+            self._polygon(" ".join(f"{_number(x)},{_number(y)}" for x, y in corners), tone)
 
     def route(self, *points: tuple[float, float], tone: str, width: float = 1.5,
               radius: float = 10) -> None:
@@ -205,7 +225,7 @@ class Drawing:
             parts.append(f"L{_place(entry)} Q{_place(corner)} {_place(leave)}")
         parts.append(f"L{_place(points[-1])}")
         self._parts.append("<path" + _attributes({
-            "d": " ".join(parts), "fill": "none", "stroke": TONES[tone][1],
+            "d": " ".join(parts), **_painted(stroke=tone), "fill": "none",
             "stroke_width": _number(width)}) + "/>")
 
     def legend(self, x: float, y: float, entries: Iterable[tuple[str, str]]) -> None:
@@ -218,13 +238,11 @@ class Drawing:
     def svg(self) -> str:
         """The picture as the text of an SVG file."""
         size = f"{_number(self.width)} {_number(self.height)}"
-        ground = {"x": 0.5, "y": 0.5, "width": _number(self.width - 1),
-                  "height": _number(self.height - 1), "rx": 8, "fill": GROUND, "stroke": BORDER}
         return "\n".join([
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" '
             f'width="{_number(self.width)}" height="{_number(self.height)}" role="img" '
             f'font-family="{FONT}">',
-            f"<title>{escape(self._title)}</title>", f"<rect{_attributes(ground)}/>",
+            f"<title>{escape(self._title)}</title>", _dark("".join(self._parts)),
             *self._parts, "</svg>", ""])
 
 

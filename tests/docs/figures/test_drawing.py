@@ -1,21 +1,67 @@
 """Drawings are SVG, and text stays in its box."""
 
+import re
 from xml.etree import ElementTree
 
 import pytest
 
-from docs.figures.drawing import Drawing, text_width
+from docs.figures.drawing import COLOURS, Drawing, text_width
 
 SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_svg_has_a_ground_and_a_title():
+def test_svg_has_a_title_and_no_ground():
     drawing = Drawing(200, 100, "What <it> shows")
     root = ElementTree.fromstring(drawing.svg())
     assert (root.get("width"), root.get("viewBox")) == ("200", "0 0 200 100")
     assert root.find(f"{SVG}title").text == "What <it> shows"
-    ground = root.find(f"{SVG}rect")
-    assert (ground.get("fill"), ground.get("width")) == ("#ffffff", "199")
+    assert root.find(f"{SVG}rect") is None
+
+
+def test_all_colours_are_others_on_a_dark_page():
+    drawing = Drawing(200, 100, "")
+    drawing.box(10, 20, 80, 40, ("name", "more"), tone="memory")
+    drawing.box(0, 0, 90, 90, tone="control", dashed=True)
+    drawing.line((10, 50), (100, 50), end=True)
+    drawing.dot(5, 5, 2, "network", hollow=True)
+    drawing.area([(0, 0), (1, 0), (1, 1)], "result")
+    drawing.route((0, 0), (50, 0), (50, 60), tone="compute")
+    drawing.text(5, 5, "text", muted=True)
+    root = ElementTree.fromstring(drawing.svg())
+    style = root.find(f"{SVG}style").text
+    assert style.startswith("@media (prefers-color-scheme: dark){")
+    dark = dict(re.findall(r"\.([\w-]+)\{((?:fill|stroke):#\w{6})\}", style))
+    used = set()
+    for element in root.iter():
+        for kind in ("fill", "stroke"):
+            if (colour := element.get(kind, "none")) != "none":
+                [name] = [one for one in element.get("class").split() if one.startswith(kind)]
+                used.add(name)
+                assert colour == COLOURS[name.partition("-")[2]][0]
+                assert dark[name] == f"{kind}:{COLOURS[name.partition('-')[2]][1]}"
+    assert used == {*dark}
+
+
+def _luminance(colour):
+    """Relative luminance, by the Web Content Accessibility Guidelines."""
+    parts = (int(colour[place:place + 2], 16) / 255 for place in (1, 3, 5))
+    return sum(weight * (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4)
+               for weight, part in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+
+@pytest.mark.parametrize(("page", "ground"), [(0, "#ffffff"), (1, "#131416"), (1, "#0d1117")])
+def test_contrast(page, ground):
+    """Text stands out from boxes and pages by 4.5 to 1, lines by 2.4 to 1."""
+    def contrast(one, other):
+        high, low = sorted((_luminance(one), _luminance(other)), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+    grounds = [ground, *(colours[page] for name, colours in COLOURS.items() if "soft" in name)]
+    for name, colours in COLOURS.items():
+        if "soft" in name or name == "hollow":
+            continue
+        least = 4.5 if name in ("ink", "muted") else 2.4
+        for one in grounds:
+            assert contrast(colours[page], one) >= least, (name, one)
 
 
 def test_a_box_holds_its_text():
