@@ -35,6 +35,7 @@ lint: $(VENV)/.dev $(LINKS)  ## Run ruff and mypy
 	MYPYPATH=$(dir $(LINKS)) $(BIN)/mypy -p docs.figures -p hypercast
 
 docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
+	@rm -rf docs/generated  # a page of a module that is no more would be a warning
 	$(BIN)/sphinx-build --quiet --fail-on-warning --keep-going docs build/docs
 
 figures: $(VENV)/.demo  ## Draw the figures of the documentation anew, docs/figures/*.svg

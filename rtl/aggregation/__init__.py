@@ -1,0 +1,1 @@
+"""The aggregate engine: rows leave as multicasts, and are added up where they arrive."""

@@ -1,0 +1,1 @@
+"""The array engine: products of matrices, dense or word-sparse."""

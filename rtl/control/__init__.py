@@ -1,0 +1,1 @@
+"""The control unit, and each core's end of it: host port, controller, exponents, counters."""

@@ -1,0 +1,1 @@
+"""Parts that several blocks use: memories, arbiters, streams, readers."""

@@ -1,0 +1,1 @@
+"""Memory channels, in the chip or behind AXI4, and the crossbars and weights of a core."""

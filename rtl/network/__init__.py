@@ -1,0 +1,1 @@
+"""The multicast network: routers on a hypercube, and the links between them."""

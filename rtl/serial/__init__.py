@@ -1,0 +1,1 @@
+"""The serial link: a UART, frames with checksums, and commands that are carried out once."""

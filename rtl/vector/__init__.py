@@ -1,0 +1,1 @@
+"""The vector unit: rounding, bias and activation, the loss, and the optimiser."""

@@ -59,3 +59,16 @@ def test_every_page_is_in_the_index():
     index = (ROOT / "docs" / "index.md").read_text().split()
     for page in PAGES[2:]:
         assert page.stem in index or page.stem == "index", page.name
+
+
+def test_every_block_is_on_a_page():
+    """Folders are listed with all that is in them, modules beside them one by one."""
+    listed = re.findall(r"^ +hypercast\.rtl\.(\w+)$",
+                        (ROOT / "docs" / "block-pages.md").read_text(), re.MULTILINE)
+    found = [path.stem for path in (ROOT / "rtl").iterdir()
+             if path.name != "__init__.py" and (path.suffix == ".py" or (
+                 path / "__init__.py").exists())]
+    assert sorted(listed) == sorted(found)
+    for name in listed:
+        if (package := ROOT / "rtl" / name / "__init__.py").exists():
+            assert package.read_text().startswith('"""'), name
