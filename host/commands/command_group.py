@@ -1,6 +1,7 @@
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs
+import shlex
 import sys
 import traceback
 import warnings
@@ -12,12 +13,14 @@ import click
 from hypercast.host.cluster.explained import explained
 from hypercast.host.commands.ranks import one_of_several
 
-__all__ = ["UNFORESEEN", "CommandGroup"]
+__all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
 
 #: What is said of errors that are no refusals.
 UNFORESEEN = "this should have been refused with a reason"
 
 _ERRORS = "hypercast.as_it_came"
+#: Where a context keeps the command line.
+_COMMAND_LINE = "hypercast.command_line"
 _SOURCE = Path(__file__).parents[1]
 
 
@@ -36,6 +39,11 @@ class CommandGroup(click.Group):
         with one_of_several():
             return super().main(*args, **kwargs)
 
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
+        """Take a command line apart, and remember it."""
+        context.meta[_COMMAND_LINE] = shlex.join(["hypercast", *arguments])
+        return super().parse_args(context, arguments)
+
     def invoke(self, context: click.Context) -> Any:
         """Run the command that was named."""
         with warnings.catch_warnings():
@@ -50,6 +58,12 @@ class CommandGroup(click.Group):
                 click.echo(f"error: {_text(error)}", err=True)
                 refused = isinstance(error, ValueError) and explained(error)
                 raise click.exceptions.Exit(2 if refused else 1) from error
+
+
+def command_line() -> str:
+    """The command line that is carried out, as a shell takes it."""
+    found: str = click.get_current_context().meta[_COMMAND_LINE]
+    return found
 
 
 def _as_it_came(error: UnicodeError) -> tuple[str | bytes, int]:

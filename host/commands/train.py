@@ -21,6 +21,7 @@ from hypercast.host.commands.board_options import (
     described_assignment,
     started_group,
 )
+from hypercast.host.commands.command_group import command_line
 from hypercast.host.commands.description_options import (
     DESCRIPTION_GROUPS,
     describe,
@@ -196,7 +197,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             description, run=folder, every=every or 1, resume=resume, check=check,
             record_step=recorded, waves=waves, group=group,
             graph=graph, assignment=assignment,
-            cluster=described, progress=status.update) as trainer:
+            cluster=described, progress=status.update, command=command_line()) as trainer:
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "

@@ -27,12 +27,14 @@ from hypercast.host.training.run_folder import (
     EPOCHS,
     NUMBERS,
     RUN,
+    SESSIONS,
     SLICES,
     STEP,
     Record,
     RunError,
     RunFolder,
 )
+from hypercast.host.training.session import Session
 from hypercast.rtl.config import Config
 
 __all__ = ["Run", "load_run"]
@@ -62,6 +64,10 @@ class Run:
         Numbers of the step after the last one.
     boards : VirtualTime or None
         What the boards of a cluster would have taken.
+    best : int
+        Number, from 1, of the epoch whose weights are kept; 0 if that is the last one.
+    sessions : list of Session
+        What each process did of it.
     """
 
     facts: dict[str, Any]
@@ -74,6 +80,13 @@ class Run:
     slices: Slices | None = None
     numbers: list[TensorNumbers] = field(default_factory=list)
     boards: VirtualTime | None = None
+    best: int = 0
+    sessions: list[Session] = field(default_factory=list)
+
+    @property
+    def result(self) -> Record | None:
+        """The record of the epoch whose weights are kept; None if there is no epoch."""
+        return self.epochs[self.best - 1] if self.epochs else None
 
     def counters(self) -> dict[str, list[int]]:
         """Counter name to a value per core, over the whole step."""
@@ -100,9 +113,13 @@ def load_run(folder: str | PathLike[str]) -> Run:
         kept = RunFolder(folder)
         epochs = kept.records()
         check_records(epochs)
-        if kept.has_checkpoint:
-            kept.records_of(kept.load_checkpoint())  # are what they were when it was written
         step: dict[str, Any] = {}
+        if kept.has_checkpoint:
+            checkpoint = kept.load_checkpoint()
+            kept.records_of(checkpoint)  # are what they were when it was written
+            step["best"] = checkpoint.best.step if checkpoint.best else 0
+        name = SESSIONS
+        step["sessions"] = kept.sessions()
         if (folder / STEP).exists():
             name = STEP
             step = read_json(folder / STEP)

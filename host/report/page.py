@@ -1,6 +1,6 @@
 """Puts a run's pictures and tables on one HTML page that needs nothing else."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from html import escape
 from typing import TypeAlias
 
@@ -14,11 +14,11 @@ from hypercast.host.report import (
     memory,
     numbers,
     roofline,
+    summary,
     timeline,
 )
 from hypercast.host.report.drawing import picture
 from hypercast.host.report.folder import Run
-from hypercast.host.runtime.trace import CLOCK_MHZ
 
 __all__ = ["page"]
 
@@ -40,6 +40,8 @@ table { border-collapse: collapse; font-size: 13px; margin: .6rem 0;
 th, td { border-bottom: 1px solid var(--faint); padding: .2rem .6rem; text-align: right;
   vertical-align: top }
 th:first-child, td:first-child, .facts td { text-align: left }
+.facts td { overflow-wrap: anywhere } .result { font-size: 15px }
+.beside { display: flex; flex-wrap: wrap; gap: 0 3rem; align-items: start }
 td small { display: block; color: var(--soft); white-space: nowrap }
 tr > th:first-child { white-space: nowrap }
 """
@@ -92,8 +94,10 @@ def page(run: Run) -> str:
     body = "".join(_section(run, number, *part) for number, part in enumerate(sections))
     return (f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8">'
             f'<meta name="viewport" content="width=device-width"><title>{escape(title)}</title>'
-            f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>{_facts(run)}{body}"
-            f"</body></html>\n")
+            f"<style>{_STYLE}</style></head><body><h1>{escape(title)}</h1>"
+            f'<div class="scroll">{summary.result(run)}</div>{body}'
+            f"<section><h2>Settings</h2><p>What was trained, and on which chip.</p></section>"
+            f'<div class="scroll beside">{summary.settings(run)}</div></body></html>\n')
 
 
 def _section(run: Run, number: int, title: str, text: str, draw: Callable[[Run], Figure],
@@ -101,21 +105,3 @@ def _section(run: Run, number: int, title: str, text: str, draw: Callable[[Run],
     drawing = picture(draw, run, f"picture-{number}", title)
     rest = f'<div class="scroll">{table(run)}</div>' if table else ""
     return f"<section><h2>{escape(title)}</h2><p>{escape(text)}</p>{drawing}</section>{rest}"
-
-
-def _facts(run: Run) -> str:
-    facts = {"run": _text(run.facts), "chip": _text(run.config.to_dict())}
-    if run.step:
-        microseconds = run.cycles / CLOCK_MHZ
-        facts["recorded"] = (f"training step {run.step}: {run.cycles:,} cycles, "
-                             f"{microseconds:,.1f} µs if the clock were {CLOCK_MHZ} MHz")
-    rows = "".join(f"<tr><th>{name}<td>{escape(text)}" for name, text in facts.items())
-    return f'<div class="scroll"><table class="facts">{rows}</table></div>'
-
-
-def _text(fields: Mapping[str, object]) -> str:
-    """Names and values, those of several layers with dashes between."""
-    return ", ".join(
-        f"{name.replace('_', ' ')} "
-        f"{'-'.join(map(str, value)) if isinstance(value, list) else value}"
-        for name, value in fields.items() if value != [])

@@ -30,15 +30,17 @@ from hypercast.host.training.description.description import Description, load_de
 from hypercast.host.training.folder_lock import FolderLock
 from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers
+from hypercast.host.training.session import Session, read_sessions
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 
-__all__ = ["BOARDS", "EPOCHS", "NUMBERS", "REPORT", "RUN", "SLICES", "STEP", "Record", "RunError",
-           "RunFolder"]
+__all__ = ["BOARDS", "EPOCHS", "NUMBERS", "REPORT", "RUN", "SESSIONS", "SLICES", "STEP", "Record",
+           "RunError", "RunFolder"]
 
 #: Files that ``hypercast report`` draws.
-RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS = (
-    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json", "boards.json")
+RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS = (
+    "run.json", "epochs.jsonl", "step.json", "slices.npz", "numbers.json", "boards.json",
+    "sessions.json")
 #: What it draws.
 REPORT = "report.html"
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
@@ -66,6 +68,7 @@ class RunFolder:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
         self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
+        self._earlier: list[Session] = []  # of the run that goes on
         self._lock: FolderLock | None = None
 
     # Reading.
@@ -161,6 +164,23 @@ class RunFolder:
                 f"it, or train again")
         return [json.loads(line) for line in lines[:count]]
 
+    def sessions(self) -> list[Session]:
+        """What each process did of the run; empty if an older version kept it.
+
+        Raises
+        ------
+        RunError
+            If the file is damaged.
+        """
+        path = self._folder / SESSIONS
+        if not path.exists():
+            return []
+        try:
+            return read_sessions(path)
+        except ValueError as error:
+            raise RunError(f"{path} cannot be read ({error}); remove it: it only says when, and "
+                           f"for how long, was trained") from error
+
     def _record_lines(self) -> list[bytes]:
         """The lines of all records that were written to their end."""
         lines = read_bytes(self._folder / EPOCHS).splitlines(keepends=True)
@@ -220,6 +240,7 @@ class RunFolder:
             A record per epoch.
         """
         described, weights = self._kept_description(description)
+        self._earlier = self.sessions() if records else []
         if not records:
             self._clear(described, weights)
         for name, content in weights.items():
@@ -248,12 +269,17 @@ class RunFolder:
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
         for name in (*([] if same else [_DESCRIPTION]),
-                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, _TRACE, REPORT):
+                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS, _TRACE,
+                     REPORT):
             (self._folder / name).unlink(missing_ok=True)
             flush_folder(self._folder)
 
     def _write(self, name: str, value: object) -> None:
         write_durably(self._folder / name, f"{json.dumps(value, indent=1)}\n".encode())
+
+    def session(self, session: Session) -> None:
+        """Keep what this process did so far; what others did before it stays."""
+        self._write(SESSIONS, [one._asdict() for one in (*self._earlier, session)])
 
     def epoch(self, record: Record) -> None:
         """Add the record of an epoch."""

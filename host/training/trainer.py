@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
+import hypercast
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -32,6 +33,7 @@ from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
+from hypercast.host.training.session import Session, Stopwatch
 from hypercast.host.training.sharing import check_alone, check_evaluator
 from hypercast.host.training.trainer_arguments import check_arguments, checked_choice, checked_count
 from hypercast.host.training.training import Training
@@ -95,6 +97,8 @@ class Trainer:
         ``virtual_time``.
     progress : callable
         Called with a line of text before each slow step.
+    command : str
+        The command line that this is part of, for the run's report.
     **recipe
         How to train: fields of ``Recipe``, but ``learning_rate``, ``bias_learning_rate`` and
         ``weight_decay`` are in the singular, and may be one number, or one per layer.
@@ -144,9 +148,10 @@ class Trainer:
                  source: Source | None = None, transport: Transport | None = None,
                  group: Group | None = None, assignment: Assignment | None = None,
                  cluster: Cluster | None = None,
-                 progress: Callable[[str], None] = lambda text: None, **recipe: Any) -> None:
+                 progress: Callable[[str], None] = lambda text: None, command: str = "",
+                 **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, run=run,
-                        progress=progress, transport=transport)
+                        progress=progress, transport=transport, command=command)
         self._every = checked_count("every", every)
         self._record_step = None if record_step is None else \
             checked_count("record_step", record_step)
@@ -187,7 +192,9 @@ class Trainer:
         self._state: TrainingState | None = None
         self._best: TrainingState | None = None
         self._folder: RunFolder | None = None
-        self._begun = False
+        self._command = command
+        self._begun = 0  # the epoch, from 1, that this began with
+        self._stopwatch = Stopwatch()
         #: Why it cannot train, but evaluate.
         self._refusal: DescriptionError | None = None
         if run is not None:
@@ -200,6 +207,7 @@ class Trainer:
         try:
             if resume and folder.has_checkpoint:
                 self._resume(folder)
+                folder.sessions()
         except BaseException:
             folder.release()
             raise
@@ -406,6 +414,14 @@ class Trainer:
         """
         if self._refusal:
             raise self._refusal
+        first = self._stopwatch.begun is None
+        with self._stopwatch.running():
+            record = self._epoch()
+        if self._folder and (first or self.finished):
+            self._keep_session(self._folder)
+        return record
+
+    def _epoch(self) -> Record:
         target, chip = self.target, self.target.chip
         recorded = self.epoch + 1 == self._record_step
         trained = target.train_step(record=recorded)
@@ -431,7 +447,16 @@ class Trainer:
         """Replace an earlier run in the folder, now that an epoch of this one has been."""
         if not self._begun:
             folder.begin(self.description, self.facts, self.job, self.history)
-            self._begun = True
+            self._begun = self.epoch + 1
+
+    def _keep_session(self, folder: RunFolder, *, closed: bool = False) -> None:
+        """Keep what this process did; if more is to come, without what is not known yet."""
+        ended = closed or self.finished
+        folder.session(Session(
+            command=self._command, begun=f"{self._stopwatch.begun:%Y-%m-%dT%H:%M:%S+00:00}",
+            version=hypercast.__version__, device=self.device.name,
+            first=self._begun, last=self.epoch if ended else None,
+            seconds=self._stopwatch.seconds if ended else None))
 
     def _watch(self, record: Record) -> None:
         """Take in whether the epoch was the best so far."""
@@ -512,6 +537,8 @@ class Trainer:
         if isinstance(self._training, ApartTraining):
             self._training.close()
         if self._folder:
+            if self._begun and not self.finished:
+                self._keep_session(self._folder, closed=True)
             self._folder.release()
 
     def __enter__(self) -> Self:

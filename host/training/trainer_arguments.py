@@ -19,12 +19,13 @@ _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "
             "transport": ((Transport,), "an object of a class that is derived from it")}
 
 
-def check_arguments(*, run: object, progress: object, **objects: object) -> None:
+def check_arguments(*, run: object, progress: object, command: object = "",
+                    **objects: object) -> None:
     """Raise ``ValueError`` for an argument of the wrong kind; names a remedy.
 
     Parameters
     ----------
-    run, progress
+    run, progress, command
         As ``Trainer`` takes them.
     **objects
         Graph, model, device, sampling and transport; all but the graph may be None.
@@ -36,6 +37,8 @@ def check_arguments(*, run: object, progress: object, **objects: object) -> None
                              f"{example}")
     if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
         raise ValueError(f"run must be the path of a folder, not {_text(run)}")
+    if not isinstance(command, str):
+        raise ValueError(f"command must be a command line as text, not {_text(command)}")
     if not callable(progress):
         raise ValueError(f"progress must be callable with a line of text, not {_text(progress)}")
 

@@ -112,8 +112,8 @@ def test_page(tmp_path):
     text = page(load_run(tmp_path))
     shown = Page(text)
     assert shown.headings == ["Loss and accuracy", "Exponents and saturations", "Timeline",
-                              "Roofline", "Utilisation", "Links", "Memory map"]
-    assert len(shown.svgs) == len(shown.headings)
+                              "Roofline", "Utilisation", "Links", "Memory map", "Settings"]
+    assert len(shown.svgs) == len(shown.headings) - 1
     assert all(load.startswith(("#", "data:")) for load in shown.loads)
     assert not re.search(r"url\((?!#)|@import|<script", text)
     assert "ring &lt;of &amp; vertices&gt;" in text
@@ -135,7 +135,7 @@ def test_pages_are_repeatable(tmp_path):
 def test_page_of_the_reference(tmp_path):
     keep(tmp_path, chip=False)
     assert Page(page(load_run(tmp_path))).headings == [
-        "Loss and accuracy", "Exponents and saturations"]
+        "Loss and accuracy", "Exponents and saturations", "Settings"]
 
 
 def test_page_of_one_core(tmp_path):
@@ -148,7 +148,7 @@ def test_page_of_one_core(tmp_path):
 
 def test_page_of_a_run_that_was_stopped(tmp_path):
     keep(tmp_path, chip=False, epochs=0)
-    assert Page(page(load_run(tmp_path))).headings == []
+    assert Page(page(load_run(tmp_path))).headings == ["Settings"]
 
 
 def test_a_new_run_replaces_the_old_one(tmp_path):

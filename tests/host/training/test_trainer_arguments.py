@@ -24,6 +24,7 @@ KARATE = Graph.load("karate")
     ({"run": 3}, "run must be the path of a folder, not 3"),
     ({"run": ""}, "run must be the path of a folder, not ''"),
     ({"progress": "yes"}, "progress must be callable"),
+    ({"command": ["train"]}, "command must be a command line as text, not a list"),
     ({"epochs": 0}, r"\[recipe\] epochs must be 1 to"),
     ({"epochs": 1.0}, r"\[recipe\] epochs must be a whole number"),
     ({"epochs": np.float64(3)}, r"\[recipe\] epochs must be a whole number"),
@@ -65,7 +66,7 @@ def test_scalars_of_numpy_train_the_bits_of_plain_numbers(tmp_path):
                "learning_rate": np.float32(0.25), "seed": np.array(1)}
     # What is no plain value, or of ``Description`` and tested there.
     others = {"self", "graph", "model", "device", "sampling", "run", "waves", "source", "transport",
-              "group", "assignment", "cluster", "progress", "recipe"}
+              "group", "assignment", "cluster", "progress", "command", "recipe"}
     assert inspect.signature(Trainer.__init__).parameters.keys() <= plain.keys() | others
     texts = []
     for number, arguments in enumerate((plain, scalars)):

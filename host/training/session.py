@@ -1,0 +1,106 @@
+"""What one process did of a run: when, by which command, and for how long."""
+
+import contextlib
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from hypercast.host.files.reading.json_file import read_json
+from hypercast.reference.require import require
+
+__all__ = ["Session", "Stopwatch", "read_sessions"]
+
+_EPOCHS = range(1, 1 << 63)
+#: Longer than anyone trains.
+_SECONDS = 1e12
+
+
+class Session(NamedTuple):
+    """What one process did of a run.
+
+    Attributes
+    ----------
+    command : str
+        The command line that started it; empty if it was started from Python.
+    begun : str
+        When its first epoch began, as ISO 8601 has it, in UTC.
+    version : str
+        Version of Hypercast.
+    device : str
+        Where it trained.
+    first : int
+        The first epoch that it trained, from 1.
+    last : int or None
+        The last one; None until the process comes to its end, so also if it was killed.
+    seconds : float or None
+        What the epochs took; None as for ``last``.
+    """
+
+    command: str
+    begun: str
+    version: str
+    device: str
+    first: int
+    last: int | None
+    seconds: float | None
+
+
+class Stopwatch:
+    """Measures epochs.
+
+    Attributes
+    ----------
+    begun : datetime.datetime or None
+        When the first one began, in UTC.
+    seconds : float
+        What they took together.
+    """
+
+    def __init__(self) -> None:
+        self.begun: datetime | None = None
+        self.seconds = 0.0
+
+    @contextlib.contextmanager
+    def running(self) -> Iterator[None]:
+        """Measure an epoch; one that does not come to its end does not count."""
+        self.begun = self.begun or datetime.now(UTC)
+        start = time.monotonic()
+        yield
+        self.seconds += time.monotonic() - start
+
+
+def read_sessions(path: Path) -> list[Session]:
+    """The sessions in a file.
+
+    Raises
+    ------
+    ValueError
+        If it is damaged.
+    """
+    found = read_json(path)
+    require(isinstance(found, list), "it holds no list")
+    return [_checked(entry, f"session {number}") for number, entry in enumerate(found, 1)]
+
+
+def _checked(entry: Any, place: str) -> Session:
+    require(isinstance(entry, dict) and entry.keys() == {*Session._fields},
+            f"{place} has not just {', '.join(Session._fields)}")
+    session = Session(**entry)
+    for name in ("command", "begun", "version", "device"):
+        require(isinstance(entry[name], str),
+                f"{place}, {name} is {str(entry[name])[:40]}, no text")
+    begun = datetime.fromisoformat(session.begun)
+    require(begun.tzinfo == UTC, f"{place}, begun is {session.begun}, without the zone of UTC")
+    for name in ("first", "last"):
+        require((name == "last" and entry[name] is None)
+                or (type(entry[name]) is int and entry[name] in _EPOCHS),
+                f"{place}, {name} is {str(entry[name])[:40]}, no epoch")
+    require((session.last is None) == (session.seconds is None),
+            f"{place} has just one of last and seconds")
+    if session.last is not None and session.seconds is not None:
+        require(session.first <= session.last, f"{place} ends before it begins")
+        require(type(session.seconds) in (int, float) and 0 <= session.seconds < _SECONDS,
+                f"{place}, seconds is {str(session.seconds)[:40]}, no time")
+    return session

@@ -1,0 +1,79 @@
+"""Sessions of a run: what is kept of a process, also of one that ends early, and damaged files."""
+
+import json
+
+import pytest
+
+from hypercast import Graph, Model, Trainer, __version__
+from hypercast.host.training.run_folder import RunError, RunFolder
+from hypercast.host.training.session import Session, Stopwatch, read_sessions
+
+ENTRY = {"command": "c", "begun": "2026-03-01T10:20:30+00:00", "version": "1", "device": "rtl",
+         "first": 1, "last": 2, "seconds": 0.5}
+
+
+def trainer(folder, **options):
+    return Trainer(Graph.load("karate"), Model(hidden=2), run=folder, epochs=3, **options)
+
+
+def test_a_process_that_ends_early(tmp_path):
+    with trainer(tmp_path, command="a command") as one:
+        one.step()
+        only, = RunFolder(tmp_path).sessions()
+        assert only[:1] + only[2:] == ("a command", __version__, "reference", 1, None, None)
+        one.step()
+        assert RunFolder(tmp_path).sessions() == [only]  # it may be killed from now on
+    only, = RunFolder(tmp_path).sessions()
+    assert only.last == 2 and only.seconds > 0
+    with trainer(tmp_path, resume=True) as one:
+        one.fit()
+        found = RunFolder(tmp_path).sessions()
+    assert [(one.first, one.last) for one in found] == [(1, 2), (3, 3)]
+    assert RunFolder(tmp_path).sessions() == found and found[1].command == ""
+
+
+def test_a_run_that_is_only_used_has_no_session(tmp_path):
+    with trainer(tmp_path) as one:
+        one.fit()
+    before = RunFolder(tmp_path).sessions()
+    with Trainer.of_run(tmp_path, graph=Graph.load("karate")) as used:
+        used.evaluate()
+    with trainer(tmp_path, resume=True):
+        pass
+    assert RunFolder(tmp_path).sessions() == before
+
+
+def test_an_epoch_that_fails_does_not_count():
+    stopwatch = Stopwatch()
+    with pytest.raises(OSError), stopwatch.running():
+        raise OSError
+    assert stopwatch.begun and stopwatch.seconds == 0
+
+
+@pytest.mark.parametrize("change", [
+    {"first": 0}, {"first": 1.0}, {"first": True}, {"last": 0}, {"last": "2"}, {"seconds": -1},
+    {"seconds": "1"}, {"seconds": True}, {"seconds": None}, {"last": None}, {"begun": "soon"},
+    {"begun": "2026-03-01T10:20:30"}, {"begun": "2026-03-01T10:20:30+01:00"}, {"begun": 3},
+    {"command": None}, {"version": 2}, {"device": []}, {"more": 1}, {"seconds": 1e300}])
+def test_damaged_files(tmp_path, change):
+    path = tmp_path / "sessions.json"
+    path.write_text(json.dumps([ENTRY, {**ENTRY, "first": 2}]))
+    assert read_sessions(path) == [Session(**ENTRY), Session(**{**ENTRY, "first": 2})]
+    path.write_text(json.dumps([ENTRY, {**ENTRY, "first": 2, **change}]))
+    with pytest.raises(ValueError):
+        read_sessions(path)
+    with pytest.raises(RunError, match=r"sessions\.json cannot be read \(.*remove it"):
+        RunFolder(tmp_path).sessions()
+
+
+def test_a_damaged_file_stops_a_run_before_it_goes_on(tmp_path):
+    with trainer(tmp_path) as one:
+        one.step()
+    before = (tmp_path / "epochs.jsonl").read_bytes()
+    (tmp_path / "sessions.json").write_text("{}")
+    with pytest.raises(RunError, match="remove it"):
+        trainer(tmp_path, resume=True)
+    (tmp_path / "sessions.json").unlink()
+    with trainer(tmp_path, resume=True) as one:
+        one.step()
+    assert (tmp_path / "epochs.jsonl").read_bytes().startswith(before)
