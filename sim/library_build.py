@@ -169,5 +169,5 @@ def build(design: Design, *, cache: Path | None = None,
             if path.name != _LIBRARY:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    entry: Path = cached("cxxrtl", _key(design, compiler), make, root=cache, progress=progress)
-    return entry / _LIBRARY
+    return cached("cxxrtl", _key(design, compiler), make, root=cache,
+                  progress=progress) / _LIBRARY

@@ -180,7 +180,7 @@ def description_options(function: Command) -> Command:
 
 
 def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
-             run: Path | None = None) -> Description:
+             run: Path | None = None, data: Path | None = None) -> Description:
     """The ``Description`` that a command's arguments mean; what makes no sense is a usage error.
 
     Parameters
@@ -191,9 +191,11 @@ def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
         What the options say.
     run : pathlib.Path, optional
         A run that is to be gone on with: without a ``dataset``, it is described there.
+    data : pathlib.Path, optional
+        Where the run's graph is now.
     """
     try:
-        return _described(dataset, changes, run)
+        return _described(dataset, changes, run, data)
     except DescriptionError as error:
         if error.key not in changes.get(error.section, {}):
             raise
@@ -202,9 +204,9 @@ def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
 
 
 def _described(dataset: str | None, changes: Mapping[str, dict[str, Any]],
-               run: Path | None) -> Description:
+               run: Path | None, data: Path | None) -> Description:
     if dataset is None and run is not None:
-        return load_description(RunFolder(run).description_path, changes)
+        return RunFolder(run).description(changes, data)
     if dataset and dataset.endswith(SUFFIXES):
         return load_description(Path(dataset), changes)
     graph = {"source": dataset or _DATASET, **changes.get("graph", {})}

@@ -77,9 +77,8 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
                                    "leave --sampler out, and give --vertices with --edges")
         steps: GraphSteps | StatisticSteps
         if vertices is None:
-            assert description.graph  # as there is a dataset
             progress.update("reading the graph")
-            graph = description.graph.load()
+            graph = description.load_graph()
             steps = GraphSteps(graph, description.model.network(graph), description.recipe)
         else:
             numbers = counted(description, vertices, edges, features, classes)
@@ -91,7 +90,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
         found, best, f"{len(found)} configurations that fit {board}"), plot)
     if output:
         write_durably(output, _training(description, best[0].config, device["preset"],
-                                        dataset is not None).encode())
+                                        output.parent if dataset else None).encode())
     if plot and drawn:
         write_durably(plot, drawn)
     if as_json:
@@ -109,11 +108,12 @@ def _changed(config: Config, preset: str) -> dict[str, Any]:
     return {name: value for name, value in config.to_dict().items() if value != base[name]}
 
 
-def _training(description: "Description", config: Config, preset: str, graph: bool) -> str:
-    """A training on a configuration, as a description file."""
+def _training(description: "Description", config: Config, preset: str,
+              folder: Path | None) -> str:
+    """A training on a configuration, as a description file, in a folder if it names a graph."""
     device = Device(description.device.name, preset=preset, **_changed(config, preset))
-    if graph:
-        return replace(description, device=device).text()
+    if folder:
+        return replace(description, device=device).relative_to(folder).text()
     return tomli_w.dumps({"device": device.values()})
 
 

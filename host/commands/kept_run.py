@@ -14,14 +14,17 @@ __all__ = ["kept_run"]
 
 
 def kept_run(function: Callable[..., None]) -> Callable[..., None]:
-    """Decorator: argument RUN and option ``--device``, given to the command as ``trainer``."""
+    """Decorator: argument RUN and options of how to open it, given to the command as ``trainer``.
+    """
     @click.argument("folder", metavar="RUN", type=click.Path(path_type=Path, file_okay=False))
     @click.option("--device", metavar="DEVICE", default="reference", show_default=True,
                   help="As for train; the bits are the same.")
+    @click.option("--data", metavar="PATH", type=click.Path(exists=True, path_type=Path),
+                  help="Where the run's graph is now, if it is not where it was.")
     @functools.wraps(function)
-    def wrapped(*args: Any, folder: Path, device: str, **kwargs: Any) -> None:
+    def wrapped(*args: Any, folder: Path, device: str, data: Path | None, **kwargs: Any) -> None:
         with ProgressText("opening the run") as progress:
-            trainer = Trainer.of_run(folder, device, progress=progress.update)
+            trainer = Trainer.of_run(folder, device, graph=data, progress=progress.update)
             with trainer:
                 return function(*args, trainer=trainer, **kwargs)
     return wrapped

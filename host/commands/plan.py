@@ -71,8 +71,7 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         description = describe(dataset, changes)
         if vertices is None:
             progress.update("reading the graph")
-            assert description.graph  # as there is a dataset
-            problem = problem_of(description, cluster, description.graph.load(),
+            problem = problem_of(description, cluster, description.load_graph(),
                                  progress=progress.update)
         else:
             problem = _of_numbers(description, cluster, vertices, edges, features, classes,

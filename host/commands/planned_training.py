@@ -56,7 +56,7 @@ def written_plan(description: Description, cluster: Cluster, staleness: bool,
                  progress: Callable[[str], None]) -> Iterator[Path]:
     """A file with the plan that is best for a cluster, while it is needed."""
     progress("reading the graph")
-    problem = problem_of(description, cluster, _graph(description), progress=progress)
+    problem = problem_of(description, cluster, description.load_graph(), progress=progress)
     text = plan_text(problem, planned(
         description, problem, staleness=staleness, progress=progress))
     with tempfile.TemporaryDirectory() as folder:
@@ -88,7 +88,7 @@ def lead_plan(path: Path, description: Description, cluster: Cluster, group: Gro
                              progress=progress))
     else:
         progress("reading the graph")
-        graph = _graph(description)
+        graph = description.load_graph()
         problem = problem_of(description, cluster, graph, counts, progress)
     plan, assignment = read_plan(path, problem, smoothing)
     found = PlannedTraining(planned_description(description, problem, plan), assignment,
@@ -107,9 +107,4 @@ def follow_plan(group: Group) -> PlannedTraining:
 def _problem(description: Description, cluster: Cluster, counts: Sequence[int], *,
              progress: Callable[[str], None]) -> Iterator[Problem]:
     progress("reading the graph")
-    yield problem_of(description, cluster, _graph(description), counts, progress)
-
-
-def _graph(description: Description) -> Graph:
-    assert description.graph  # as there is always a data set
-    return description.graph.load()
+    yield problem_of(description, cluster, description.load_graph(), counts, progress)

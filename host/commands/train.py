@@ -78,6 +78,8 @@ __all__ = ["train"]
 @click.option("--resume", is_flag=True,
               help="Go on from the checkpoint in --run, with the same bits as if the training had "
                    "never stopped; without DATASET, as described there.")
+@click.option("--data", metavar="PATH", type=click.Path(exists=True, path_type=Path),
+              help="With --resume: where the run's graph is now, if it is not where it was.")
 @click.option("--trace", type=OUTPUT, metavar="FILE.json",
               help="Write the timeline of a training step, for ui.perfetto.dev; with --cluster, of "
                    "its boards and links.")
@@ -122,8 +124,8 @@ __all__ = ["train"]
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
-          folder: Path | None, every: int | None, resume: bool, trace: Path | None,
-          trace_step: int | None, waves: Waves | None, image: Path | None,
+          folder: Path | None, every: int | None, resume: bool, data: Path | None,
+          trace: Path | None, trace_step: int | None, waves: Waves | None, image: Path | None,
           boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
           staleness: bool, smoothing: float | None, stages: int | None, chunks: int | None,
           timeout: float | None, as_json: bool) -> None:
@@ -141,6 +143,9 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.UsageError("--resume goes on with the run in --run FOLDER; give that as well")
     if every and folder is None:
         raise click.UsageError("--every says how often --run keeps a checkpoint; give that as well")
+    if data and (dataset or not resume):
+        raise click.UsageError("--data says where the graph of a run is that --resume goes on "
+                               "with; give that without DATASET, or DATASET alone")
     check_plan(plan, cluster, boards, scheme)
     check_staleness(scheme, plan, staleness=staleness, smoothing=smoothing, stages=stages,
                     chunks=chunks)
@@ -148,7 +153,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
     console = make_console(errors=as_json)
     described = load_cluster(cluster) if cluster else None
-    description = describe(dataset, changes, folder if resume else None)
+    description = describe(dataset, changes, folder if resume else None, data)
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(ProgressText("plan", console))
         if described and started_ranks()[1] == 1:
@@ -191,7 +196,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     check = device != "reference" and not pieces if check is None else check
     graph = followed.graph if followed else None
     if image and group and graph is None and description.graph:
-        graph = description.graph.load()  # an image is of the whole one
+        graph = description.load_graph()  # an image is of the whole one
     with ProgressText(
             "reading the graph", console, lines=group is None) as status, Trainer.of_description(
             description, run=folder, every=every or 1, resume=resume, check=check,

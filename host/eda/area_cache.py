@@ -56,7 +56,9 @@ def _name(design: str, family: Family) -> str:
 def _kept(name: str) -> dict[str, int] | None:
     """The cells of an entry; None if it is not there."""
     entry = found("area", name)
-    cells: dict[str, int] | None = entry and read_json(entry / _CELLS)
+    if entry is None:
+        return None
+    cells: dict[str, int] = read_json(entry / _CELLS)
     return cells
 
 

@@ -1,10 +1,12 @@
 """The folder of a run: its description, what happened in each epoch, and its checkpoint."""
 
+import contextlib
 import hashlib
 import io
+import itertools
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -20,6 +22,7 @@ from hypercast.host.files.durable_file import (
     remove_abandoned,
     write_durably,
 )
+from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError, read_bytes
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
@@ -27,6 +30,7 @@ from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
+from hypercast.host.training.description.source import Source
 from hypercast.host.training.folder_lock import FolderLock
 from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers
@@ -43,6 +47,8 @@ RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS = (
     "sessions.json")
 #: What it draws.
 REPORT = "report.html"
+#: The fact that says where the graph was.
+_DATA = "data set"
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
 #: Initial weights, if they came from a file; with its suffix.
 _WEIGHTS = "initial_weights"
@@ -98,9 +104,60 @@ class RunFolder:
                            f"hypercast train --run {self._folder}")
         return path
 
-    def description(self) -> Description:
-        """The ``Description`` of what was run; raises ``RunError`` if there is none."""
-        return load_description(self.description_path)
+    def description(self, changes: Mapping[str, dict[str, Any]] | None = None,
+                    data: str | os.PathLike[str] | None = None, *,
+                    required: bool = True) -> Description:
+        """The ``Description`` of what was run, with the graph where it is now.
+
+        Its path is relative to the folder, so that a project can be moved as a whole. If nothing is
+        there, the graph is where it was when the run was written.
+
+        Parameters
+        ----------
+        changes : dict, optional
+            As ``load_description`` takes them.
+        data : pathlib.Path or str, optional
+            Where the graph is.
+        required : bool
+            Whether there has to be a graph.
+
+        Raises
+        ------
+        RunError
+            If there is no description, or no graph.
+        DescriptionError
+            If the description makes no sense.
+        """
+        description = load_description(self.description_path, changes)
+        source = description.graph
+        if data is not None:
+            path = os.path.abspath(data)
+            source = replace(source, source=path) if source else Source(source=path)
+            return replace(description, graph=source)
+        if source is None or source.path is None:
+            return description
+        places = itertools.chain([source.path], self._places())
+        found = next(filter(os.path.exists, places), None)
+        if found is None and required:
+            raise RunError(f"{self.description_path} says that the graph is {source.path}, but "
+                           f"there is no such file or folder; say where it is by --data PATH (in "
+                           f"Python, Trainer.of_run(..., graph=PATH)), or put it back")
+        return replace(description, graph=replace(source, source=found or source.path))
+
+    def _places(self) -> Iterator[str]:
+        """Where the graph may be, besides where the description says.
+
+        That is relative to the folder as it was named. So it may be relative to what the folder is
+        a link to, or else where it was.
+        """
+        with contextlib.suppress(ValueError):
+            kept = load_description(self._folder.resolve() / _DESCRIPTION).graph
+            if kept and kept.path:
+                yield kept.path
+        with contextlib.suppress(ValueError, KeyError, TypeError):
+            written = read_json(self._folder / RUN)["facts"][_DATA]
+            if isinstance(written, str) and os.path.isabs(written):
+                yield written
 
     def load_checkpoint(self) -> Checkpoint:
         """The ``Checkpoint``; raises ``CheckpointError`` if there is none."""
@@ -208,7 +265,7 @@ class RunFolder:
             If a name in it, such as that of a file, is no text.
         """
         try:
-            description.text().encode()
+            description.relative_to(self._folder).text().encode()
         except UnicodeEncodeError as error:
             line = error.object[:error.start].rpartition("\n")[2] + \
                 error.object[error.start:].partition("\n")[0]
@@ -262,7 +319,7 @@ class RunFolder:
             if not (kept.exists() and kept.samefile(source)):
                 weights[kept.name] = read_bytes(source)
             description = replace(description, model=replace(model, weights=kept.name))
-        return description.text().encode(), weights
+        return description.relative_to(self._folder).text().encode(), weights
 
     def _clear(self, described: bytes, weights: Mapping[str, bytes]) -> None:
         """Remove an earlier run; its description first, unless it is that of the new one."""

@@ -234,7 +234,7 @@ class Trainer:
 
     @classmethod
     def of_run(cls, folder: str | PathLike[str], device: str = "reference", *,
-               graph: Graph | None = None, **options: Any) -> Self:
+               graph: Graph | str | PathLike[str] | None = None, **options: Any) -> Self:
         """The trainer of a run that was kept, at its best epoch if it stops early, else its last.
 
         Parameters
@@ -243,21 +243,26 @@ class Trainer:
             The run's folder; nothing is written to it.
         device : str
             Name of the device to open; the bits are the same on all.
-        graph : Graph, optional
-            What was trained on, if it was made in Python.
+        graph : Graph, pathlib.Path or str, optional
+            What was trained on, if it was made in Python; or where its files are now, if they are
+            not where they were.
         **options
             Further parameters.
         """
-        kept = RunFolder(folder)
-        description, assignment, refusal = kept.description().on(device), kept.assignment(), None
+        kept, data = RunFolder(folder), None
+        if graph is not None and not isinstance(graph, Graph):
+            graph, data = None, graph
+        description = kept.description(data=data, required=graph is None).on(device)
+        if graph is None and description.graph is None:
+            raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
+                           f"give it there, by Trainer.of_run(..., graph=...)")
+        assignment, refusal = kept.assignment(), None
         try:
             check_alone(assignment, description.device.names)
         except DescriptionError as error:  # evaluations take nothing that is older
             assignment, refusal = Assignment(scheme=assignment.scheme), error
-        if graph is None and description.graph is None:
-            raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
-                           f"give it there, by Trainer.of_run(..., graph=...)")
-        trainer = cls.of_description(description, graph=graph, assignment=assignment, **options)
+        trainer = cls.of_description(description, graph=graph,
+                                     **{"assignment": assignment, **options})
         trainer._refusal = refusal
         trainer._resume(kept)
         trainer._state = trainer._best or trainer._state

@@ -6,7 +6,7 @@ import types
 import typing
 from collections.abc import Mapping
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from hypercast.rtl.plain_value import plain_float, plain_int, plain_value
 
@@ -31,6 +31,10 @@ class DescriptionError(ValueError):
         super().__init__(text)
         self.section = section
         self.key = key
+
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
+        """What another process makes it anew from."""
+        return type(self), (str(self), self.section, self.key)
 
 
 def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 import tomli_w
 
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import DescriptionError, checked
 from hypercast.host.training.description.device import Device
 from hypercast.host.training.description.document import read_document
@@ -107,6 +108,28 @@ class Description:
         """This description with full paths; relative paths are in ``folder``."""
         return replace(self, graph=self.graph and self.graph.located(folder),
                        model=self.model.located(folder))
+
+    def relative_to(self, folder: str | PathLike[str]) -> Self:
+        """This description as a file in a folder has it, see ``Source.relative_to``."""
+        return replace(self, graph=self.graph and self.graph.relative_to(folder))
+
+    def load_graph(self) -> Graph:
+        """The ``Graph``.
+
+        Raises
+        ------
+        DescriptionError
+            If none is named, or there is no such file or folder; names the line of the description.
+        GraphError
+            If it cannot be read.
+        """
+        if self.graph is None:
+            raise DescriptionError("[graph] needs source, the name of a bundled graph or a path",
+                                   "graph")
+        try:
+            return self.graph.load()
+        except DescriptionError as error:
+            raise self.named(error) from error
 
     def on(self, device: str) -> Self:
         """This description on another device, given by its name."""

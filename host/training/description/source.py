@@ -53,7 +53,19 @@ class Source:
                                    "graph", "split_seed")
 
     def load(self) -> Graph:
-        """The ``Graph``."""
+        """The ``Graph``.
+
+        Raises
+        ------
+        DescriptionError
+            If there is no such file or folder.
+        GraphError
+            If it cannot be read.
+        """
+        if self.path and not os.path.exists(self.path):
+            raise DescriptionError(
+                f"{self.source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a file "
+                f"or folder that exists; check the path", "graph", "source")
         graph: Graph = Graph.load(self.source)
         if self.split is None:
             return graph
@@ -63,11 +75,31 @@ class Source:
             seed=self.split_seed or 0))
         return split
 
+    @property
+    def path(self) -> str | None:
+        """The path of the files; None if the graph is a bundled one."""
+        return None if self.source in BUNDLED else self.source
+
     def located(self, folder: str | PathLike[str]) -> Self:
         """This source with a full path; a relative path is in ``folder``."""
-        if self.source in BUNDLED:
+        if self.path is None:
             return self
-        return replace(self, source=os.path.abspath(Path(folder) / self.source))
+        return replace(self, source=os.path.abspath(Path(folder) / self.path))
+
+    def relative_to(self, folder: str | PathLike[str]) -> Self:
+        """This source as a file in a folder has it, so that both can be moved together.
+
+        The path is relative to the folder if they have more in common than the root; else it stays
+        a full one.
+        """
+        if self.path is None:
+            return self
+        path, base = os.path.abspath(self.path), os.path.abspath(folder)
+        if os.path.commonpath([path, base]) == os.path.sep:
+            return replace(self, source=path)
+        relative = os.path.relpath(path, base)
+        # The name of a bundled graph would be taken for that.
+        return replace(self, source=f"./{relative}" if relative in BUNDLED else relative)
 
     def values(self) -> dict[str, Any]:
         """What ``Source`` is made from, but for what is not given."""

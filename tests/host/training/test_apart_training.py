@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypercast import Device, Graph, Model, Trainer
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
-from hypercast.host.graphs.datasets import DatasetError, communities
+from hypercast.host.graphs.datasets import communities
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.sampling import Sampling
@@ -109,7 +109,7 @@ def leader(source, **options):
 
 
 @pytest.mark.parametrize(("source", "options", "kind", "message"), [
-    (Source(source="/none/graph.npz"), {}, DatasetError, "/none/graph.npz"),
+    (Source(source="/none/graph.npz"), {}, DescriptionError, "/none/graph.npz"),
     (KARATE, {"patience": 3, "monitor": "validation_micro_f1"}, ValueError, "labels like this"),
     (KARATE, {"micro_batches": 2}, DescriptionError, "give a sampler"),
     (KARATE, {"assignment": Assignment(scheme="samples")}, DescriptionError, "give a sampler"),

@@ -254,3 +254,8 @@ def test_paths_of_changes_are_relative_to_the_working_folder(tmp_path, monkeypat
 def test_other_processes_are_told_what_a_file_describes(tmp_path):
     for found in (load(tmp_path, FILE), Description()):
         assert pickle.loads(pickle.dumps(found)).sections() == found.sections()
+
+
+def test_errors_come_from_other_processes_with_their_place():
+    error = pickle.loads(pickle.dumps(DescriptionError("it is wrong", "graph", "source")))
+    assert (str(error), error.section, error.key) == ("it is wrong", "graph", "source")
