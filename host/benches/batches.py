@@ -28,16 +28,16 @@ from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 
-__all__ = ["run"]
+__all__ = ["CONFIG", "SAMPLERS", "WIDTHS", "run", "sampled_graph"]
 
-_CONFIG = Config(dimensions=4, lanes=4, planes=4, eject=1, accumulator_rows=512, weight_rows=4096,
+CONFIG = Config(dimensions=4, lanes=4, planes=4, eject=1, accumulator_rows=512, weight_rows=4096,
                  channel_words=65536, operand_words=16384, edge_buffer=16, program_rows=2048,
                  memory_latency=64, memory_stalls=True, read_buffer=128)
-#: Vertices, undirected edges, features, hidden features and classes.
-_VERTICES, _EDGES, _FEATURES, _HIDDEN, _CLASSES = 24_000, 120_000, 48, 32, 8
+#: Vertices and undirected edges; features, hidden features and classes.
+_VERTICES, _EDGES, WIDTHS = 24_000, 120_000, (48, 32, 8)
 #: Steps that are simulated; batches of neighbours and of GraphSAINT's subgraphs.
 _STEPS = 8
-_SAMPLERS = {
+SAMPLERS = {
     "neighbours": Sampling(sampler="neighbours", batch=256, fan_outs=(5, 5)),
     "GraphSAINT, nodes": Sampling(sampler="nodes", batch=4000, coverage=3.0),
 }
@@ -70,10 +70,9 @@ class _Found:
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
-    graph = synthetic_graph(_VERTICES, _EDGES, _FEATURES, _CLASSES)
-    graph = graph.with_splits(**random_split(graph.labels, seed=0))
+    graph = sampled_graph()
     figures = []
-    for name, sampling in _SAMPLERS.items():
+    for name, sampling in SAMPLERS.items():
         for order_name, orders in _ORDERS.items():
             label = f"{name}, {order_name}"
             progress(label)
@@ -83,16 +82,22 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return figures
 
 
+def sampled_graph() -> Graph:
+    """The graph that batches are of."""
+    graph = synthetic_graph(_VERTICES, _EDGES, WIDTHS[0], WIDTHS[-1])
+    return graph.with_splits(**random_split(graph.labels, seed=0))
+
+
 def _figures(graph: Graph, sampling: Sampling, orders: str | Sequence[str],
              progress: Callable[[str], None]) -> list[Figure]:
-    network = Network.of_widths([_FEATURES, _HIDDEN, _CLASSES], orders=orders)
-    recipe = Recipe(element_width=_CONFIG.element_width)
+    network = Network.of_widths(WIDTHS, orders=orders)
+    recipe = Recipe(element_width=CONFIG.element_width)
     source = SampleSource(graph, network, recipe, sampling, progress=progress)
     samples = [source.first, *source.epoch(0, range(1, _STEPS))]
     capacity = Capacity.of(samples)
     model = InitialModel.of(network, recipe, samples[0])
     gathered, resident = (
-        compile_job(model, _CONFIG, capacity=capacity, ahead=True, resident=stays)
+        compile_job(model, CONFIG, capacity=capacity, ahead=True, resident=stays)
         for stays in (False, True))
     found = _train(model, resident, samples, progress)
     error = sum(found.predicted) / sum(found.cycles) - 1
@@ -118,7 +123,7 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
            progress: Callable[[str], None]) -> _Found:
     """Train on each of the samples, on the chip and on the reference."""
     found, reference = _Found(), ReferenceDevice(model)
-    transport = CxxrtlTransport(_CONFIG, bulk=True, progress=progress)
+    transport = CxxrtlTransport(CONFIG, bulk=True, progress=progress)
     chip = ChipDevice(transport, job, model)
     try:
         for number, sample in enumerate(samples):
@@ -133,7 +138,7 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
                 found.passed += transport.cycle - begun
                 found.cycles.append(chip.train_cycles - before)
                 found.predicted.append(_predicted(model, sample, [*samples, sample][number + 1]))
-            found.words.add(compare(reference.snapshot(), chip.snapshot(), _CONFIG.lanes))
+            found.words.add(compare(reference.snapshot(), chip.snapshot(), CONFIG.lanes))
     finally:
         chip.close()
     return found
@@ -142,7 +147,7 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
 def _predicted(model: InitialModel, sample: Sample, following: Sample) -> int:
     """Cycles of a step on a sample that aggregates the input features of another one."""
     return predict(Workload.of_batch(
-        [following.edges[0], *sample.edges[1:]], model.network, _CONFIG, pipelined=True,
+        [following.edges[0], *sample.edges[1:]], model.network, CONFIG, pipelined=True,
         resident=True)).cycles
 
 

@@ -3,22 +3,26 @@
 import hashlib
 import pickle
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from hypercast.host.benches.board_trainings import state_digest
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
 from hypercast.host.files.reading.json_file import read_json
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.device import Device
 from hypercast.host.training.prepare import open_device
+from hypercast.host.training.trainer import Trainer
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Kind
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.placement import rows_of
 
-__all__ = ["COMPILED", "VERILATED", "run", "run_verilated"]
+__all__ = ["COMPILED", "VERILATED", "default_states", "run", "run_verilated"]
 
 _DEMO = PRESETS["demo"]
 #: A core by itself works on strips, and needs a longer program.
@@ -43,6 +47,13 @@ SAME_BITS = {
     "dimensions 4, P = 16, 4 planes, latency 100 with stalls": _BASE.replace(
         lanes=16, memory_latency=100, memory_stalls=True),
 }
+#: Graphs that are trained by default options, on presets: simulated chips, and one that is too
+#: large to be simulated.
+DEFAULTS = ("karate", "blocks", "communities")
+SIMULATED, REFERENCE = ("tiny", "test", "demo", "cora"), ("vcu128",)
+_EPOCHS = 10
+#: What such a chip has of memory at least.
+_ROOM = {"weight_rows": 1024, "channel_words": 32768, "program_rows": 1024}
 #: Trainings under cocotb with Verilator.
 VERILATED = {
     "karate": BenchTraining(dataset="karate", config=_DEMO, epochs=30),
@@ -106,6 +117,47 @@ def _digest(snapshot: Mapping[str, IntArray]) -> str:
     return digest.hexdigest()
 
 
+def default_states(dataset: str, epochs: int, presets: Mapping[str, str],
+                   progress: Callable[[str], None]) -> dict[str, str]:
+    """Digests of what a training by default options ends with on some presets.
+
+    Parameters
+    ----------
+    dataset : str
+        A bundled data set.
+    epochs : int
+        Training steps.
+    presets : dict
+        Preset to the device's name.
+    progress : callable
+        Called with a line of text before each slow step.
+    """
+    graph, found = Graph.load(dataset), {}
+    for preset, name in presets.items():
+        config = PRESETS[preset]
+        room = {field: max(least, getattr(config, field)) for field, least in _ROOM.items()}
+        progress(f"{dataset} by default options, {preset}, {name}")
+        with Trainer(graph, device=Device(name, preset=preset, **room), epochs=epochs,
+                     progress=progress) as trainer:
+            trainer.fit()
+            found[f"{preset}, {name}"] = state_digest(trainer.target.state())
+    return found
+
+
+def _defaults(progress: Callable[[str], None]) -> Iterator[Figure]:
+    """The same hash whatever chip a graph is trained on by default options, or the reference."""
+    for dataset in DEFAULTS:
+        states = default_states(dataset, _EPOCHS, dict.fromkeys(SIMULATED, "rtl"), progress)
+        states |= default_states(dataset, _EPOCHS, dict.fromkeys(
+            SIMULATED + REFERENCE, "reference"), progress)
+        hashes = {*states.values()}
+        yield Figure(
+            name=f"{dataset} by default options, {_EPOCHS} epochs: hashes on {len(SIMULATED)} "
+                 f"simulated chips, and by the reference for {len(SIMULATED + REFERENCE)}: "
+                 f"{', '.join(sorted(one[:12] for one in hashes))}",
+            value=len(hashes), bar=1, relation="=")
+
+
 def run_verilated(training: BenchTraining) -> dict[str, Any]:
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
     from hypercast.rtl.chip import CORE_MODULE
@@ -141,6 +193,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         digests.add(_digest(snapshot))
     figures.append(Figure(name=f"different results over these {len(SAME_BITS)} configurations",
                           value=len(digests), bar=1, relation="="))
+    figures += _defaults(progress)
     for name, training in VERILATED.items():
         progress(f"{name} under cocotb with Verilator")
         result = run_verilated(training)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.host.cluster.description import Cluster, load_cluster
+from hypercast.host.cycle_model.default_orders import default_orders
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
@@ -45,9 +46,11 @@ def fewest(name: str, graph: GraphStatistics, layers: int, cluster: Cluster) -> 
     ValueError
         If all boards do not hold it.
     """
-    network = Network.of_widths((graph.features, *[_HIDDEN] * (layers - 1), graph.classes))
-    problem = Problem.of_network(cluster, network, Statistics.whole(
-        graph.vertices, graph.edges + graph.vertices, layers))
+    statistics = Statistics.whole(graph.vertices, graph.edges + graph.vertices, layers)
+    network = default_orders(
+        Network.of_widths((graph.features, *[_HIDDEN] * (layers - 1), graph.classes)),
+        statistics.vertices, statistics.edges, cluster.boards[0].config.element_width)
+    problem = Problem.of_network(cluster, network, statistics)
     board = problem.boards[0]
     alone = stage_footprint(problem, BoardStage(tuple(range(layers)), (board,)), board, 1)
     title = f"{name} by its sizes, {layers} layers, {_HIDDEN} hidden, {board.kind}: "

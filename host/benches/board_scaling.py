@@ -11,8 +11,7 @@ from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.cluster.vertex_work import vertex_work
-from hypercast.host.planner.layer_costs import chosen_orders
-from hypercast.host.planner.statistics import Statistics
+from hypercast.host.cycle_model.default_orders import default_orders
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
@@ -104,10 +103,9 @@ def _seconds(network: Network, samples: Sequence[Sample], cluster: Cluster, coun
 
 
 def _ordered(network: Network, sample: Sample, cluster: Cluster) -> Network:
-    """The network with the orders of products that a board is fastest with."""
-    return chosen_orders(network, Statistics(
-        vertices=sample.rows, edges=tuple(matrix.nnz for matrix in sample.edges),
-        sampled=True), cluster.boards[0])
+    """The network with the default orders of products of several samples a step."""
+    return default_orders(network, sample.rows, [matrix.nnz for matrix in sample.edges],
+                          cluster.boards[0].config.element_width, sampled=True, resident=True)
 
 
 def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Cluster,
@@ -126,9 +124,9 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
         Called with a line of text before each slow part.
     """
     whole = unnumbered(networks[0], cluster.boards[0].config.element_width, edges)
-    networks = [chosen_orders(network, Statistics.whole(
-        edges.shape[0], edges.nnz, len(network.layers)), cluster.boards[0])
-        for network in networks]
+    networks = [default_orders(
+        network, [edges.shape[0]] * (len(network.layers) + 1), [edges.nnz] * len(network.layers),
+        cluster.boards[0].config.element_width) for network in networks]
     progress(f"dividing it among {BOARDS[-1]} boards")
     owner = Division.of(edges, BOARDS[-1], vertex_work=vertex_work(networks[-1])).boards
     for boards in BOARDS[1:]:

@@ -1,4 +1,4 @@
-"""The cycle model against the simulated chip."""
+"""The cycle model against the simulated chip, and the orders of products chosen by it."""
 
 import itertools
 from collections.abc import Callable, Sequence
@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.benches.figure import Figure
+from hypercast.host.benches.order_choice import order_figures
 from hypercast.host.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -37,7 +38,7 @@ SHAPES = ((400, 1_200, 16, 16, 3), (1_500, 12_000, 32, 16, 4), (1_500, 3_000, 24
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
-    """The figures; ``data`` is not used."""
+    """The figures; orders of products are also chosen on Cora if ``data`` is its folder."""
     figures, errors = [], []
     for (name, config), shape, order in itertools.product(
             CONFIGS.items(), SHAPES, (COMBINE_FIRST, AGGREGATE_FIRST)):
@@ -50,7 +51,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         figures.append(Figure(name=f"{label}: predicted {predicted}, simulated {cycles}; error",
                               value=errors[-1], bar=_BAR, relation="<="))
     return [*figures, Figure(name="workloads", value=len(errors), bar=24),
-            Figure(name="mean error", value=float(np.mean(errors)), bar=_MEAN_BAR, relation="<=")]
+            Figure(name="mean error", value=float(np.mean(errors)), bar=_MEAN_BAR, relation="<="),
+            *order_figures(data, CONFIGS, SHAPES, progress)]
 
 
 def _compare(shape: tuple[int, int, int, int, int], order: Sequence[str], config: Config,

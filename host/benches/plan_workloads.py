@@ -7,8 +7,10 @@ from hypercast.host.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
+from hypercast.host.training.ordering import ordered_for_numbers
 from hypercast.reference.models import model_network
 from hypercast.reference.network import LINEAR, Layer, Network
+from hypercast.reference.recipe import Recipe
 
 __all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "unequal", "whole"]
 
@@ -34,14 +36,14 @@ def unequal() -> Cluster:
 def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> Problem:
     """Steps on a whole graph."""
     network = Network.of_widths((graph.features, *hidden, graph.classes))
-    return Problem.of_network(cluster, network, Statistics.whole(
+    return _problem(cluster, network, Statistics.whole(
         graph.vertices, graph.edges + graph.vertices, len(network.layers)))
 
 
 def deep(cluster: Cluster, layers: int, hidden: int, samples: int = _SAMPLES) -> Problem:
     """Steps of a deep network on samples."""
     network = Network.of_widths((_FEATURES, *[hidden] * (layers - 1), _CLASSES))
-    return Problem.of_network(cluster, network, _sampled(layers), micro_batches=samples)
+    return _problem(cluster, network, _sampled(layers), micro_batches=samples)
 
 
 def branched(cluster: Cluster, branches: int = 3, length: int = 8,
@@ -59,16 +61,24 @@ def branched(cluster: Cluster, branches: int = 3, length: int = 8,
                    for place in range(length)]
         ends.append(len(layers))
     layers.append(Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR))
-    return Problem.of_network(
-        cluster, Network(layers=tuple(layers), jumping=tuple(ends)), _sampled(len(layers)),
-        micro_batches=samples)
+    return _problem(cluster, Network(layers=tuple(layers), jumping=tuple(ends)),
+                    _sampled(len(layers)), micro_batches=samples)
 
 
 def _gcnii(cluster: Cluster) -> Problem:
     """Steps of GCNII on samples."""
     network = model_network("gcnii", _FEATURES, (64,) * _DEEP, _CLASSES)
-    return Problem.of_network(cluster, network, _sampled(len(network.layers)),
-                              micro_batches=_SAMPLES)
+    return _problem(cluster, network, _sampled(len(network.layers)), micro_batches=_SAMPLES)
+
+
+def _problem(cluster: Cluster, network: Network, statistics: Statistics,
+             micro_batches: int = 1) -> Problem:
+    """The problem of a network with the default orders."""
+    recipe = Recipe(element_width=cluster.boards[0].config.element_width,
+                    micro_batches=micro_batches)
+    return Problem.of_network(cluster, ordered_for_numbers(
+        network, statistics.vertices, statistics.edges, recipe, law=statistics.law,
+        sampled=statistics.sampled), statistics, micro_batches=micro_batches)
 
 
 def _sampled(layers: int) -> Statistics:

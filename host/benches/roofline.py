@@ -10,15 +10,15 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine
 
-__all__ = ["run"]
+__all__ = ["CHIP", "GRAPH", "HIDDEN", "LANES", "run"]
 
 #: Vertices, undirected edges, features and classes of the synthetic graph; hidden features.
 GRAPH, HIDDEN = (16_000, 120_000, 128, 16), 128
 #: Lanes whose efficiency is measured, and of the chips whose scaling is.
 LANES, SCALED = (4, 8, 16), 8
-#: The cores of preset vcu128, with more planes, more ejection ports and larger buffers than fit its
-#: FPGA.
-_CHIP = PRESETS["vcu128"].replace(
+#: A chip with the cores of preset vcu128, and more planes, more ejection ports and larger buffers
+#: than fit its FPGA.
+CHIP = PRESETS["vcu128"].replace(
     planes=4, eject=4, operand_words=32768, bypass_rows=8192, edge_buffer=8)
 #: Efficiency demanded on the synthetic graph and on Cora.
 _BAR, _CORA_BAR = 0.80, 0.60
@@ -40,7 +40,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures, cycles = [], {}
     for lanes in LANES:
         progress(f"synthetic graph, P = {lanes}")
-        step = measure(graph, [HIDDEN], chip(_CHIP, lanes), progress)
+        step = measure(graph, [HIDDEN], chip(CHIP, lanes), progress)
         cycles[lanes] = step.cycles
         figures += [
             *_efficiency(f"synthetic graph, P = {lanes}", step, _BAR),
@@ -54,10 +54,10 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures += _efficiency("synthetic graph, preset vcu128", step, None)
     for lanes in LANES:
         progress(f"Cora, P = {lanes}")
-        step = measure(cora, [16], chip(_CHIP, lanes), progress)
+        step = measure(cora, [16], chip(CHIP, lanes), progress)
         figures += _efficiency(f"Cora, P = {lanes}", step, _CORA_BAR)
     progress("Cora, on-chip memory")
-    step = measure(cora, [16], _CHIP.replace(memory_latency=1, memory_stalls=False),
+    step = measure(cora, [16], CHIP.replace(memory_latency=1, memory_stalls=False),
                    progress)
     figures.append(Figure(name="Cora, P = 16, on-chip memory: cycles of an epoch",
                           value=step.cycles, unit="cycles", bar=_EPOCH_BAR, relation="<="))
@@ -80,7 +80,7 @@ def _strong_scaling(graph: Graph, sixteen: int, progress: Callable[[str], None])
     for dimensions in range(5):
         progress(f"strong scaling, {1 << dimensions} cores")
         cycles = sixteen if dimensions == 4 else measure(
-            graph, [HIDDEN], chip(_CHIP, SCALED, dimensions=dimensions),
+            graph, [HIDDEN], chip(CHIP, SCALED, dimensions=dimensions),
             progress).cycles
         single = single or cycles
         figures.append(Figure(
@@ -91,7 +91,7 @@ def _strong_scaling(graph: Graph, sixteen: int, progress: Callable[[str], None])
 
 def _weak_scaling(sixteen: int, progress: Callable[[str], None]) -> list[Figure]:
     """Predicted cycles on graphs that grow with the chip, to that of 16 cores; 64 cores at most."""
-    config, figures, single = chip(_CHIP, SCALED), [], None
+    config, figures, single = chip(CHIP, SCALED), [], None
     for dimensions in range(7):
         progress(f"weak scaling, {1 << dimensions} cores")
         vertices, edges = (count << dimensions >> config.dimensions for count in GRAPH[:2])

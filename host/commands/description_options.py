@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from hypercast.host.commands.number_types import COUNTS, REAL, REALS, SPLIT, NumberRange, WholeRange
-from hypercast.host.commands.options import Command, parse_overrides
+from hypercast.host.commands.options import ORDER_HELP, Command, parse_overrides
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description, load_description
 from hypercast.host.training.description.device import EVALUATORS, ON_HOST, Device
@@ -74,8 +74,7 @@ _OPTIONS = (
     _option("model", "hidden", type=COUNTS,
             help="Features of the hidden layers: one number for all, or one for each."),
     _option("model", "order", type=click.Choice(ORDERS),
-            help="Order of each layer's products: features times weights first, adjacency times "
-                 "features first, or the faster, by the cycle model."),
+            help=ORDER_HELP),
     _option("model", "dropout", type=REALS,
             help=f"Dropout rate of the input of convolutions: {_LAYERS}."),
     _option("model", "residual", is_flag=True,

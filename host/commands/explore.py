@@ -62,6 +62,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     from hypercast.host.eda.step_workloads import GraphSteps, StatisticSteps
     from hypercast.host.eda.target import target_of
     from hypercast.host.files.picture import picture
+    from hypercast.host.training.ordering import ordered_for_graph, ordered_for_numbers
 
     either(dataset, vertices)
     device = changes.setdefault("device", {})
@@ -75,15 +76,24 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
         if description.sampling.sampler:
             raise click.UsageError("a training on samples is explored by its batches' numbers: "
                                    "leave --sampler out, and give --vertices with --edges")
+        model, recipe = description.model, description.recipe
+        default = model.chosen and not model.fastest
         steps: GraphSteps | StatisticSteps
         if vertices is None:
             progress.update("reading the graph")
             graph = description.load_graph()
-            steps = GraphSteps(graph, description.model.network(graph), description.recipe)
+            network = model.network(graph)
+            if default:
+                network = ordered_for_graph(network, graph, recipe.element_width)
+            steps = GraphSteps(graph, network, recipe, fastest=model.fastest)
         else:
             numbers = counted(description, vertices, edges, features, classes)
-            steps = StatisticSteps(numbers.vertices, numbers.edges, numbers.network,
-                                   law=degree_law, sampled=numbers.sampled)
+            network = numbers.network
+            if default:
+                network = ordered_for_numbers(network, numbers.vertices, numbers.edges, recipe,
+                                              law=degree_law, sampled=numbers.sampled)
+            steps = StatisticSteps(numbers.vertices, numbers.edges, network, law=degree_law,
+                                   sampled=numbers.sampled, fastest=model.fastest)
         found = search(target, steps, fixed, progress.update)
     best = pareto(found)
     drawn = plot and picture(draw_pareto(

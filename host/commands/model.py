@@ -16,6 +16,8 @@ from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.model import AUTO, FASTEST
+from hypercast.host.training.ordering import ordered_for_graph
 from hypercast.host.training.prepare import Prepared, loss_of, prepare, prepare_for
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import NORMALISATIONS, Recipe
@@ -50,10 +52,12 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
     The step is on DATASET, or on a graph that is known by numbers only.
     """
     from hypercast.host.compiler.size_limits import check_sizes
+    from hypercast.host.cycle_model.default_orders import default_orders
     from hypercast.host.cycle_model.orders import choose_orders
     from hypercast.host.cycle_model.prediction import predict
 
-    orders = COMBINE_FIRST if order == "auto" else order
+    chosen = order in (AUTO, FASTEST)
+    orders = COMBINE_FIRST if chosen else order
     if (dataset is None) == (vertices is None):
         raise click.UsageError("give a DATASET, or --vertices with --edges and --layers")
     if dataset and edges is not None:
@@ -66,8 +70,12 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         layers = len(network.layers)
         workload = Workload.of_statistics(
             [vertices] * (layers + 1), [edges] * layers, network, config, law=degree_law)
-        if order == "auto":
+        if order == FASTEST:
             workload = choose_orders(workload)
+        elif order == AUTO:
+            workload = workload.ordered(layer.order for layer in default_orders(
+                network, workload.vertices, [edges] * layers, config.element_width,
+                law=degree_law).layers)
     else:
         assert dataset is not None  # as one of both was given
         graph = Graph.load(dataset)
@@ -75,7 +83,9 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
             [graph.features.shape[1], *(widths or (128,)), graph.classes], orders=orders)
         recipe = Recipe(epochs=1, element_width=config.element_width, normalisation=normalisation,
                         loss=loss_of(graph))
-        prepared = prepare_for(config, graph, network, recipe) if order == "auto" else Prepared(
+        if order == AUTO:
+            network = ordered_for_graph(network, graph, recipe.element_width)
+        prepared = prepare_for(config, graph, network, recipe) if order == FASTEST else Prepared(
             prepare(graph, network, recipe))
         workload = Workload.of_model(prepared.model, config, prepared.edges)
     prediction = predict(workload)

@@ -11,10 +11,11 @@ from typing import Any, TypeAlias
 import click
 
 from hypercast.host.files.reading.whole_numbers import whole_number
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.host.training.description.model import AUTO, ORDERS
+from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["FOLDER", "OUTPUT", "PICTURE", "Command", "configuration", "json_option",
+__all__ = ["FOLDER", "ORDER_HELP", "OUTPUT", "PICTURE", "Command", "configuration", "json_option",
            "layer_orders", "order_option", "parse_overrides", "print_json", "score", "scores"]
 
 
@@ -78,11 +79,13 @@ OUTPUT = _Output()
 #: Type of options that name a drawing to write.
 PICTURE = _Output((".png", ".svg", ".pdf", ".jpg", ".webp"))
 
-#: The order of every layer's products; "auto" for those of the fewest predicted cycles.
-order_option = click.option(
-    "--order", type=click.Choice(["auto", COMBINE_FIRST, AGGREGATE_FIRST]), default="auto",
-    show_default=True, help="Order of each layer's products: features times weights first, "
-                            "adjacency times features first, or the faster, by the cycle model.")
+#: What orders of products there are, as ``--order`` takes them.
+ORDER_HELP = ("Order of each layer's products: what network and graph ask for, the same on all "
+              "chips; the fastest on this one, by the cycle model; features times weights first; "
+              "or adjacency times features first.")
+#: The order of every layer's products.
+order_option = click.option("--order", type=click.Choice(ORDERS), default=AUTO, show_default=True,
+                            help=ORDER_HELP)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON, for machines.")
 
 

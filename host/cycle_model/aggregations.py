@@ -21,6 +21,8 @@ DEGREE_LAWS = ("uniform", "power")
 #: Exponent of the degree over the rank in law "power", as of scale-free networks with gamma = 3
 #: (Barabasi and Albert, Emergence of Scaling in Random Networks, 1999).
 _POWER = -0.5
+#: Sources whose entries are counted one by one; of more, each of these stands for several.
+_COUNTED = 1 << 20
 
 
 class Expected:
@@ -161,6 +163,8 @@ def _busiest(mean: float) -> int:
 def degree_counts(sources: int, edges: int, law: str) -> tuple[IntArray, IntArray]:
     """Different numbers of entries that sources have, and how many sources have each.
 
+    Of very many sources, every so many are alike: the law is of their relative ranks.
+
     Parameters
     ----------
     sources : int
@@ -170,6 +174,11 @@ def degree_counts(sources: int, edges: int, law: str) -> tuple[IntArray, IntArra
     law : str
         One of ``DEGREE_LAWS``.
     """
+    if sources > _COUNTED:
+        values, counts = degree_counts(_COUNTED, round(edges * _COUNTED / sources), law)
+        # Those of fewer entries come last.
+        ends = np.rint(np.cumsum(counts[::-1]) * (sources / _COUNTED)).astype(np.int64)
+        return values, np.diff(ends, prepend=0)[::-1]
     each = 1 if edges >= sources else 0
     sums = np.cumsum(np.arange(1, sources + 1) ** (_POWER if law == "power" else 0.0))
     more = np.rint(sums * ((edges - each * sources) / sums[-1])).astype(np.int64)

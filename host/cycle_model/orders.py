@@ -10,7 +10,7 @@ from hypercast.host.compiler.load import Load
 from hypercast.host.cycle_model.layer_window import layer_window
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.reference.network import LINEAR, Layer
+from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Layer
 from hypercast.rtl.limits import group_size
 
 __all__ = ["choose_orders"]
@@ -29,7 +29,8 @@ _Alike: TypeAlias = tuple[tuple[Layer, ...], tuple[int, ...], int, bool, int, tu
                           tuple[tuple[Load, ...], ...]]
 
 
-def choose_orders(workload: Workload) -> Workload:
+def choose_orders(workload: Workload, *, trials: int | None = None,
+                  spared: float = 0.0) -> Workload:
     """The workload with the orders of the fewest cycles.
 
     What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
@@ -43,6 +44,12 @@ def choose_orders(workload: Workload) -> Workload:
     ----------
     workload : Workload
         With any orders.
+    trials : int, optional
+        How hard schedules try, see ``issue_orders``; as hard as the number of layers allows, if not
+        given.
+    spared : float
+        Share by which the cycles of a few layers may exceed the fewest if fewer of them aggregate
+        first.
 
     Raises
     ------
@@ -53,7 +60,7 @@ def choose_orders(workload: Workload) -> Workload:
     if workload.network.layers[0].dropout:
         choices[0] = choices[0][:1]
     count = len(choices)
-    trials = _CAREFUL_LAYERS * TRIALS // count
+    trials = _CAREFUL_LAYERS * TRIALS // count if trials is None else trials
     workload = workload.ordered(choice[0] for choice in choices)
     chosen: dict[_Alike, tuple[str, ...]] = {}
     for number in range(min(2, count), count + 1):
@@ -67,7 +74,8 @@ def choose_orders(workload: Workload) -> Workload:
             orders = window.orders
             chosen[alike] = _best(window, [
                 (*orders[:place], *tried, *orders[place + 2:])
-                for tried in itertools.product(*(choices[one - 1] for one in pair))], trials)
+                for tried in itertools.product(*(choices[one - 1] for one in pair))], trials,
+                spared)
         found = dict(zip(pair, chosen[alike][place:], strict=False))
         workload = workload.ordered(found.get(one, order)
                                     for one, order in enumerate(workload.orders, 1))
@@ -93,8 +101,8 @@ def _alike(window: Workload, begin: int, place: int) -> _Alike:
 
 
 def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
-          trials: int) -> tuple[str, ...]:
-    """The orders of the fewest cycles.
+          trials: int, spared: float) -> tuple[str, ...]:
+    """The orders of the fewest cycles, or those that aggregate first less and are nearly as fast.
 
     All are predicted with a single order of instructions, which tells nearly as well which are
     faster as many do. Only those that are nearly the fastest are predicted with more trials.
@@ -107,4 +115,6 @@ def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
         near = [orders for orders in near if cycles[orders] <= limit]
         if len(near) == 1:
             break
-    return min(near, key=lambda orders: cycles[orders])
+    most = (1 + spared) * min(cycles.values())
+    return min((orders for orders in near if cycles[orders] <= most),
+               key=lambda orders: (spared and orders.count(AGGREGATE_FIRST), cycles[orders]))

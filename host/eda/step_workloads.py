@@ -27,25 +27,31 @@ class GraphSteps:
     graph : Graph
         The graph.
     network : Network
-        What is trained; of any orders.
+        What is trained.
     recipe : Recipe
         How.
+    fastest : bool
+        Whether each configuration has the orders of the fewest cycles on it, whatever they are in
+        the network.
     """
 
-    def __init__(self, graph: Graph, network: Network, recipe: Recipe) -> None:
-        self._model = prepare(graph, network.ordered(
-            layer.orders[0] for layer in network.layers), recipe)
+    def __init__(self, graph: Graph, network: Network, recipe: Recipe, *,
+                 fastest: bool = False) -> None:
+        self._model = prepare(graph, network, recipe)
+        self._fastest = fastest
         self._edges: dict[tuple[int, ...], CompiledEdges] = {}
 
     def __call__(self, config: Config) -> Workload:
-        """The workload on a configuration, with the orders of the fewest cycles."""
+        """The workload on a configuration."""
         key = tuple(getattr(config, name) for name in _EDGE_FIELDS)
         if key not in self._edges:
             sample = self._model.sample
             self._edges[key] = CompiledEdges.of_any_order(
                 self._model.network, sample.edges, sample.root_weight, config)
         edges = dataclasses.replace(self._edges[key], config=config)
-        workload = choose_orders(Workload.of_model(self._model, config, edges))
+        workload = Workload.of_model(self._model, config, edges)
+        if self._fastest:
+            workload = choose_orders(workload)
         compile_job(self._model, config, edges=edges)  # raises what does not fit
         return workload
 
@@ -60,24 +66,28 @@ class StatisticSteps:
     edges : sequence of int
         Entries of every layer's adjacency matrix: edges in both directions, and loops.
     network : Network
-        What is trained; of any orders.
+        What is trained.
     law : str
         How edges are distributed over the vertices they come from, see ``Expected``.
     sampled : bool
         Whether it is a sampled batch, whose features are read from memory, and whose step works on
-        the next batch if that is faster.
+        the next batch if the first layer aggregates first.
+    fastest : bool
+        As that of ``GraphSteps``.
     """
 
     def __init__(self, vertices: Sequence[int], edges: Sequence[int], network: Network, *,
-                 law: str = "power", sampled: bool = False) -> None:
+                 law: str = "power", sampled: bool = False, fastest: bool = False) -> None:
         self._vertices = tuple(vertices)
         self._edges = tuple(edges)
         self._network = network
         self._law = law
         self._sampled = sampled
+        self._fastest = fastest
 
     def __call__(self, config: Config) -> Workload:
-        """The workload on a configuration, with the orders of the fewest cycles."""
-        return choose_orders(Workload.of_statistics(
+        """The workload on a configuration."""
+        workload = Workload.of_statistics(
             self._vertices, self._edges, self._network, config, law=self._law,
-            sampled=self._sampled, pipelined=self._sampled))
+            sampled=self._sampled, pipelined=self._sampled)
+        return choose_orders(workload) if self._fastest else workload

@@ -17,33 +17,17 @@ from hypercast.reference.tensor import FEATURES, Kind
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import BASE_WIDTH, TENSOR_WIDTH
 
-__all__ = ["chosen_orders", "layer_cost", "list_footprint", "result_footprint"]
+__all__ = ["layer_cost", "list_footprint", "result_footprint"]
 
 #: What a micro-batch needs on its way back.
 _KEPT = (Kind.AGGREGATED, Kind.MASK, Kind.HIDDEN)
-
-
-def chosen_orders(network: Network, statistics: Statistics, board: Board) -> Network:
-    """The network with the order of each layer's products that takes fewer cycles by itself.
-
-    Linear in the layers, and layers that are alike are predicted once.
-    """
-    orders = []
-    for number, layer in enumerate(network.layers, 1):
-        choices = layer.orders
-        if number == 1 and layer.dropout:
-            choices = choices[:1]
-        orders.append(min(choices, key=lambda order, number=number: sum(  # type: ignore[misc]
-            _cycles(network, number, statistics, board.config, order))))
-    return network.ordered(orders)
 
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
                adam: bool) -> Cost:
     """What a layer (from 1) costs on a board, for a micro-batch of some ``Statistics``."""
     config = board.config
-    forward, backward = _cycles(network, number, statistics, config,
-                                network.layers[number - 1].order)
+    forward, backward = _cycles(network, number, statistics, config)
     levels = statistics.vertices[:len(network.layers) + 1]
     kept, working = _tensors(network, levels, config)[number]
     return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
@@ -101,10 +85,9 @@ def _combining(layer: Layer) -> Layer:
     return replace(layer, order=layer.orders[0])
 
 
-def _cycles(network: Network, number: int, statistics: Statistics, config: Config,
-            order: str) -> tuple[float, float]:
+def _cycles(network: Network, number: int, statistics: Statistics,
+            config: Config) -> tuple[float, float]:
     layers, place, levels = _window(network, number)
-    layers = (*layers[:place - 1], replace(layers[place - 1], order=order), *layers[place:])
     vertices = tuple(statistics.vertices[level] for level in levels)
     edges = tuple(statistics.edges[layer - 1] for layer in levels[1:])
     if statistics.square:

@@ -9,12 +9,7 @@ from typing import NamedTuple, Self
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.compiler.layer_entries import layer_entries
-from hypercast.host.planner.layer_costs import (
-    chosen_orders,
-    layer_cost,
-    list_footprint,
-    result_footprint,
-)
+from hypercast.host.planner.layer_costs import layer_cost, list_footprint, result_footprint
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, ROOT_WEIGHTS, Network
@@ -115,11 +110,8 @@ class Problem:
 
     @classmethod
     def of_network(cls, cluster: Cluster, network: Network, statistics: Statistics, *,
-                   choose: bool = True, micro_batches: int = 1, adam: bool = False,
-                   samples: int = 0) -> Self:
-        """The problem of a network; ``choose`` takes the first board's orders of products."""
-        if choose:
-            network = chosen_orders(network, statistics, cluster.boards[0])
+                   micro_batches: int = 1, adam: bool = False, samples: int = 0) -> Self:
+        """The problem of a network, with its orders of products."""
         return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
                    samples=samples, layers=tuple(NetworkLayer(f"layer {number}", network, number)
                                 for number in range(1, len(network.layers) + 1)),

@@ -120,7 +120,7 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
 
 def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> Problem:
     return Problem.of_network(
-        cluster, model.network, statistics, choose=False, adam=model.recipe.optimiser == "adam",
+        cluster, model.network, statistics, adam=model.recipe.optimiser == "adam",
         micro_batches=model.recipe.micro_batches if statistics.sampled else 1)
 
 

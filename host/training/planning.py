@@ -10,10 +10,11 @@ from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
+from hypercast.host.cycle_model.default_orders import YARDSTICK, expected_workload
+from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
-from hypercast.host.planner.layer_costs import chosen_orders
 from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
@@ -24,6 +25,11 @@ from hypercast.host.planner.strategies.graph_parts import part_counts
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.ordering import (
+    ordered_for_graph,
+    ordered_for_numbers,
+    ordered_for_samples,
+)
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.sharing import GRAPH, LAYERS, SAMPLES
 from hypercast.reference.array_types import SparseArray
@@ -61,15 +67,18 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     if description.sampling.sampler:
         source = SampleSource(graph, network, recipe, description.sampling, progress=progress)
         most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
-        return problem_of_network(
-            replace(description, recipe=replace(recipe, micro_batches=most)), cluster, network,
-            _sampled(source, network), samples=len(source))
+        statistics = _sampled(source, network)
+        network = _ordered(description, network, statistics, cluster,
+                           lambda: ordered_for_samples(network, source, recipe))
+        return _problem(replace(description, recipe=replace(recipe, micro_batches=most)), cluster,
+                        network, statistics, samples=len(source))
     matrix, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
     order = rank_order(graph)  # METIS divides what training gives it
     matrix = matrix[order][:, order]
     whole = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers))
-    if description.model.chosen:  # which the work of a vertex depends on
-        network = chosen_orders(network, whole, cluster.boards[0])
+    # The work of a vertex depends on the orders.
+    network = _ordered(description, network, whole, cluster,
+                       lambda: ordered_for_graph(network, graph, recipe.element_width))
     boards = len(cluster.boards)
     if counts is None:
         counts = {*part_counts(boards), *(gnnpipe.CHUNKS if boards > 1 else ())}
@@ -82,7 +91,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         vertices, edges = largest_part(graph, count, recipe.seed)
         # Each copy of a vertex has a loop of its own, if there are such.
         cuts.append((count, vertices, edges + vertices * (matrix.nnz > graph.edges.nnz)))
-    return problem_of_network(description, cluster, network, replace(
+    return _problem(description, cluster, network, replace(
         whole, divisions=divisions, cuts=tuple(cuts)))
 
 
@@ -118,12 +127,38 @@ def _sampled(source: SampleSource, network: Network) -> Statistics:
 
 
 def problem_of_network(description: Description, cluster: Cluster, network: Network,
-                       statistics: Statistics, samples: int = 0) -> Problem:
+                       statistics: Statistics) -> Problem:
     """What the planner is asked of a network on vertices and edges that are only counted."""
+    return _problem(description, cluster, _ordered(
+        description, network, statistics, cluster, lambda: ordered_for_numbers(
+            network, statistics.vertices, statistics.edges, description.recipe,
+            law=statistics.law, sampled=statistics.sampled)), statistics)
+
+
+def _ordered(description: Description, network: Network, statistics: Statistics, cluster: Cluster,
+             default: Callable[[], Network]) -> Network:
+    """The network with the orders that are given, or those of ``default``, or the fastest ones.
+
+    The latter are those of the fewest cycles on the cluster's first board.
+    """
+    if not description.model.fastest:
+        return default() if description.model.chosen else network
+    config = cluster.boards[0].config
+    # Boards may have some layers each: whether one holds all is not asked here.
+    config = config.replace(weight_rows=YARDSTICK.weight_rows, tensors=YARDSTICK.tensors,
+                            channel_words=YARDSTICK.channel_words,
+                            program_rows=YARDSTICK.program_rows)
+    return choose_orders(expected_workload(
+        network, statistics.vertices, statistics.edges, config, law=statistics.law,
+        sampled=statistics.sampled)).network
+
+
+def _problem(description: Description, cluster: Cluster, network: Network,
+             statistics: Statistics, samples: int = 0) -> Problem:
     recipe = description.recipe
     return Problem.of_network(
-        cluster, network, statistics, choose=description.model.chosen,
-        micro_batches=recipe.micro_batches, adam=recipe.optimiser == "adam", samples=samples)
+        cluster, network, statistics, micro_batches=recipe.micro_batches,
+        adam=recipe.optimiser == "adam", samples=samples)
 
 
 def planned(description: Description, problem: Problem, *, staleness: bool = False,

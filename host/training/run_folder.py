@@ -110,7 +110,8 @@ class RunFolder:
         """The ``Description`` of what was run, with the graph where it is now.
 
         Its path is relative to the folder, so that a project can be moved as a whole. If nothing is
-        there, the graph is where it was when the run was written.
+        there, the graph is where it was when the run was written. Orders of products that version
+        0.2.0 chose are those of the checkpoint: others would be chosen now.
 
         Parameters
         ----------
@@ -129,6 +130,8 @@ class RunFolder:
             If the description makes no sense.
         """
         description = load_description(self.description_path, changes)
+        if "order" not in (changes or {}).get("model", {}):
+            description = self._ordered(description)
         source = description.graph
         if data is not None:
             path = os.path.abspath(data)
@@ -143,6 +146,17 @@ class RunFolder:
                            f"there is no such file or folder; say where it is by --data PATH (in "
                            f"Python, Trainer.of_run(..., graph=PATH)), or put it back")
         return replace(description, graph=replace(source, source=found or source.path))
+
+    def _ordered(self, description: Description) -> Description:
+        """The description with the orders of products that the checkpoint has, if it has none."""
+        model = description.model
+        if model.chosen and self.has_checkpoint:
+            with contextlib.suppress(CheckpointError, DescriptionError, KeyError):
+                layers = self.load_checkpoint().identity["network"]["layers"]
+                found = replace(model, order=tuple(layer["order"] for layer in layers))
+                found.network_of(layers[0]["features_in"], layers[-1]["features_out"])
+                model = found
+        return replace(description, model=model)
 
     def _places(self) -> Iterator[str]:
         """Where the graph may be, besides where the description says.

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
@@ -110,8 +111,8 @@ class Trainer:
     initial : InitialModel
         It, before the first step.
     edges : CompiledEdges or None
-        The whole graph's, or the first sample's, as ``compile_job`` takes them, if they were
-        compiled to choose orders.
+        The whole graph's, as ``compile_job`` takes them; or the first sample's, if they were
+        compiled to choose orders for the chip.
     samples : SampleSource or None
         What steps work on, if not on the whole graph.
     history : list of dict
@@ -291,7 +292,7 @@ class Trainer:
 
     @property
     def edges(self) -> CompiledEdges | None:
-        """The edges of ``initial``, if they were compiled to choose orders."""
+        """The edges of ``initial``, compiled; of samples, only to choose orders for the chip."""
         return self._whole().edges
 
     def _whole(self) -> Training:
@@ -451,7 +452,10 @@ class Trainer:
     def _begin(self, folder: RunFolder) -> None:
         """Replace an earlier run in the folder, now that an epoch of this one has been."""
         if not self._begun:
-            folder.begin(self.description, self.facts, self.job, self.history)
+            # With the orders that were chosen: another version might choose others.
+            model = replace(self.model, order=tuple(self.facts["orders"]))
+            folder.begin(replace(self.description, model=model), self.facts, self.job,
+                         self.history)
             self._begun = self.epoch + 1
 
     def _keep_session(self, folder: RunFolder, *, closed: bool = False) -> None:

@@ -12,6 +12,7 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import in_chunks, in_stale_parts
 from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.weight_staleness import weight_staleness
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_outline import GraphOutline
@@ -31,6 +32,7 @@ from hypercast.host.training.graph_shares import graph_shares
 from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.numbers import TensorNumbers, step_numbers
+from hypercast.host.training.ordering import ordered_for_graph, ordered_for_samples
 from hypercast.host.training.prepare import (
     Prepared,
     loss_of,
@@ -89,9 +91,6 @@ class Training:
         What is trained.
     initial : InitialModel
         It, before the first step.
-    edges : CompiledEdges or None
-        The whole graph's, or the first sample's, as ``compile_job`` takes them, if they were
-        compiled to choose orders.
     samples : SampleSource or None
         What its steps work on, if not on the whole graph.
 
@@ -134,7 +133,11 @@ class Training:
             check_alone(assignment, device.names)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
-        config = device.config if model.chosen else None
+        config = device.config if model.fastest else None
+        if model.chosen and not model.fastest:
+            progress("choosing the order of products")
+            network = ordered_for_samples(network, self.samples, self.recipe) if self.samples \
+                else ordered_for_graph(network, graph, self.recipe.element_width)
         if self.samples:
             prepared = prepare_sampled(self.samples, network, self.recipe, config, self._weights,
                                        progress=progress)
@@ -144,11 +147,23 @@ class Training:
         else:
             prepared = prepare_for(config, graph, network, self.recipe, self._weights,
                                    progress=progress)
-        self.initial, self.edges = prepared
+        self.initial, self._edges = prepared
         check_edges(self.initial.sample)
         self.network = self.initial.network
         #: By how many steps the weights of each layer are older, in one process, too.
         self._older = weight_staleness(assignment, self.initial)
+
+    @property
+    def edges(self) -> CompiledEdges | None:
+        """The whole graph's, compiled for whatever takes them; of samples, the first one's, if they
+        were compiled to choose orders for the chip.
+        """
+        if self._edges is None and self.samples is None:
+            sample = self.initial.sample
+            self._edges = CompiledEdges.of_any_order(
+                self.network, sample.edges, sample.root_weight, self._device.config,
+                progress=self._progress)
+        return self._edges
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -209,10 +224,11 @@ class Training:
         if self._older:
             device = ReferenceDevice(self.initial, OlderWeightsGnn(self.initial, self._older))
         else:
+            on_chip = transport is not None or self._device.name != "reference"
             device = open_device(self._device.name, self.initial, self._device.config,
                                  capacity=self.samples.capacity() if self.samples else None,
-                                 edges=self.edges, waves=waves, transport=transport,
-                                 ahead=self.samples is not None
+                                 edges=self.edges if on_chip else None, waves=waves,
+                                 transport=transport, ahead=self.samples is not None
                                  and len(self.samples) >= AHEAD_STEPS,
                                  pieces=self.recipe.micro_batches > 1, progress=progress)
             if self._check:

@@ -12,11 +12,12 @@ from hypercast.host.training.description.conversion import DescriptionError, che
 from hypercast.reference.models import MODELS, MOST_THETA, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 
-__all__ = ["AUTO", "ORDERS", "Model"]
+__all__ = ["AUTO", "FASTEST", "ORDERS", "Model"]
 
-#: The order of products of the fewest predicted cycles.
-AUTO = "auto"
-ORDERS = (AUTO, COMBINE_FIRST, AGGREGATE_FIRST)
+#: Orders of products that are chosen: by network and graph, the same on all chips, or those of the
+#: fewest predicted cycles on the chip that trains.
+AUTO, FASTEST = "auto", "fastest"
+ORDERS = (AUTO, FASTEST, COMBINE_FIRST, AGGREGATE_FIRST)
 #: The model that has an initial residual and identity mapping, and the one that has branches.
 _GCNII, _MIXHOP = "gcnii", "mixhop"
 #: Models that begin and end with linear layers; all layers have dropout.
@@ -53,9 +54,11 @@ class Model:
     theta : float, optional
         Strength of GCNII's weights beside the identity, the paper's lambda; ``THETA``.
     order : str or tuple of str
-        One of ``ORDERS``: of each convolution's products, features times weights first, adjacency
-        times features first, or the faster, by the cycle model. Or what the ``Network`` has for
-        each of its layers.
+        One of ``ORDERS``. ``combine_first``: features times weights come first in each
+        convolution. ``aggregate_first``: adjacency times features do. ``auto``: what network and
+        graph ask for, whatever the chip, so that the bits are the same on all. ``fastest``: what
+        takes the fewest predicted cycles on the chip. Or what the ``Network`` has for each of its
+        layers.
     weights : str, optional
         File with the initial weights, see ``interchange.weights``.
 
@@ -149,7 +152,12 @@ class Model:
     @property
     def chosen(self) -> bool:
         """Whether orders are to be chosen."""
-        return self.order == (AUTO,)
+        return self.order in ((AUTO,), (FASTEST,))
+
+    @property
+    def fastest(self) -> bool:
+        """Whether they are chosen for the chip that trains."""
+        return self.order == (FASTEST,)
 
     @property
     def _hidden_layers(self) -> int:
@@ -164,19 +172,16 @@ class Model:
         return replace(self, weights=os.path.abspath(Path(folder) / self.weights))
 
     def network(self, graph: Graph) -> Network:
-        """The ``Network`` for a graph."""
-        network = self.network_of(graph.features.shape[1], graph.classes)
-        network = replace(network, layers=tuple(self._with_dropout(network)))
-        if self.chosen:
-            return network
-        if len(self.order) > 1:
-            return self._ordered(network)
-        [order] = self.order
-        return network.ordered(order if order in layer.orders else layer.orders[0]
-                               for layer in network.layers)
+        """The ``Network`` for a graph; orders that are to be chosen are as they come."""
+        network = self._made(graph.features.shape[1], graph.classes)
+        return self._ordered(replace(network, layers=tuple(self._with_dropout(network))))
 
     def network_of(self, features: int, classes: int) -> Network:
-        """The ``Network`` for features and classes, without dropout, orders as they come."""
+        """The ``Network`` for features and classes, without dropout; orders as above."""
+        return self._ordered(self._made(features, classes))
+
+    def _made(self, features: int, classes: int) -> Network:
+        """The network without dropout, orders as they come."""
         hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
         given = {key: value for key, value in (("alpha", self.alpha), ("theta", self.theta))
                  if value is not None}
@@ -184,7 +189,13 @@ class Model:
                              jumping=self.jumping, **given)
 
     def _ordered(self, network: Network) -> Network:
-        """The network with the order that is given for each layer."""
+        """The network with the orders that are given."""
+        if self.chosen:
+            return network
+        if len(self.order) == 1:
+            [order] = self.order
+            return network.ordered(order if order in layer.orders else layer.orders[0]
+                                   for layer in network.layers)
         if len(self.order) != len(network.layers):
             raise DescriptionError(
                 f"[model] order has {len(self.order)} values, but the network has "

@@ -9,10 +9,10 @@ from hypercast.host.training.description.sampling import Sampling
 @pytest.fixture
 def figures(monkeypatch):
     """The figures of a small graph, by the ends of their names."""
-    for name, value in (("_VERTICES", 300), ("_EDGES", 1500), ("_FEATURES", 10), ("_HIDDEN", 6),
-                        ("_STEPS", 4), ("_SAMPLERS", {
+    for name, value in (("_VERTICES", 300), ("_EDGES", 1500), ("WIDTHS", (10, 6, 8)),
+                        ("_STEPS", 4), ("SAMPLERS", {
                             "neighbours": Sampling(sampler="neighbours", batch=40, fan_outs=(3,))}),
-                        ("_CONFIG", batches._CONFIG.replace(
+                        ("CONFIG", batches.CONFIG.replace(
                             dimensions=2, accumulator_rows=128, weight_rows=256,
                             channel_words=8192, operand_words=1024, bypass_rows=128,
                             memory_latency=20, read_buffer=32))):

@@ -2,7 +2,15 @@
 
 import pytest
 
-from hypercast.host.benches.bits import COMPILED, SAME_BITS, VERILATED
+from hypercast.host.benches.bits import (
+    COMPILED,
+    DEFAULTS,
+    REFERENCE,
+    SAME_BITS,
+    SIMULATED,
+    VERILATED,
+    default_states,
+)
 from hypercast.host.benches.trainings import BenchTraining
 from hypercast.host.compiler.compiler import compile_job
 
@@ -14,3 +22,11 @@ from hypercast.host.compiler.compiler import compile_job
 def test_trainings_fit(training):
     job = compile_job(training.model(), training.config)
     assert len(job.program) <= training.config.program_rows
+
+
+@pytest.mark.parametrize("dataset", DEFAULTS)
+def test_trainings_by_default_options_are_the_same_on_all_presets(dataset):
+    """By the reference; the bench also simulates the smaller chips."""
+    states = default_states(dataset, 2, dict.fromkeys(SIMULATED + REFERENCE, "reference"),
+                            lambda text: None)
+    assert len(states) == 5 and len({*states.values()}) == 1

@@ -5,6 +5,7 @@ import pytest
 import scipy.sparse
 
 from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.cycle_model import aggregations
 from hypercast.host.cycle_model.aggregations import Expected
 from hypercast.rtl.config import Config
 
@@ -29,3 +30,22 @@ def test_links_are_as_busy_as_the_planes_make_them(dimensions, planes, matrix):
     # The busiest of some tens of links is above their mean, which grows a tenth at the most here.
     assert expected.links == pytest.approx(counted.links, rel=0.12)
     assert expected.messages == pytest.approx(counted.messages, rel=0.02)
+
+
+@pytest.mark.parametrize("law", aggregations.DEGREE_LAWS)
+@pytest.mark.parametrize(("sources", "edges"), [
+    (30_000, 120_000), (31_111, 2_000_003), (9_000, 99)])
+def test_many_sources_are_counted_in_groups(monkeypatch, law, sources, edges):
+    """As if each was counted: all of them, with about as many entries, read by as many cores."""
+    def numbers():
+        aggregations.degree_counts.cache_clear()
+        values, counts = aggregations.degree_counts(sources, edges, law)
+        assert np.all(np.diff(values) > 0) and np.all(counts >= 0)
+        return counts.sum(), values @ counts, (1 - (15 / 16) ** values) @ counts
+
+    expected = numbers()
+    monkeypatch.setattr(aggregations, "_COUNTED", 2_000)
+    found = numbers()
+    aggregations.degree_counts.cache_clear()
+    assert found[0] == expected[0] == sources
+    assert found[1:] == pytest.approx(expected[1:], rel=0.02, abs=sources / 500)

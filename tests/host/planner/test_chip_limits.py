@@ -32,7 +32,7 @@ def deep(cluster, layers, *, sampled=True, vertices=800):
     network = Network.of_widths([16] * (layers + 1))
     statistics = Statistics(vertices=(vertices,) * (layers + 1), edges=(10 * vertices,) * layers,
                             sampled=sampled)
-    return Problem.of_network(cluster, network, statistics, choose=False,
+    return Problem.of_network(cluster, network, statistics,
                               micro_batches=8 if sampled else 1)
 
 
@@ -82,7 +82,7 @@ def test_more_layers_than_any_chip_has_entries():
         "layers each")
     assert "one board" in {plan.strategy for plan in search(Problem.of_network(
         load_cluster("vcu128-2"), Network.of_widths([16] * 65), Statistics(
-            vertices=(800,) * 65, edges=(8000,) * 64, sampled=True), choose=False)).plans}
+            vertices=(800,) * 65, edges=(8000,) * 64, sampled=True))).plans}
 
 
 def test_a_graph_in_parts_needs_all_entries_on_each_board():
@@ -129,7 +129,7 @@ def test_an_edited_plan_is_refused():
 ])
 def test_what_no_instruction_can_name(widths, vertices, text):
     problem = Problem.of_network(boards(1), Network.of_widths(widths),
-                                 Statistics.whole(vertices, vertices, 1), choose=False)
+                                 Statistics.whole(vertices, vertices, 1))
     assert shortage(problem, [0], problem.boards[0], "it").startswith(f"one-0 (vcu128): {text}")
 
 
@@ -145,7 +145,7 @@ def test_stages_are_refused_just_when_the_compiler_would(data):
     for tensors in (16, 32, 64, 128):
         [board] = boards(1, tensors=tensors).boards
         problem = Problem.of_network(boards(1), network, Statistics.whole(
-            vertices, vertices, layers), choose=False)
+            vertices, vertices, layers))
         found = shortage(problem, [number - 1 for number in run], board, "it")
         assert (f"but {entries} are needed" in found) == (entries > tensors)
     rows = (vertices,) * (layers + 1)

@@ -12,10 +12,10 @@ from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.planner.layer_costs import chosen_orders, layer_cost
+from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.models import model_network
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.tensor import FEATURES
 
 BOARD = load_cluster("ulx3s-2").boards[0]
@@ -55,8 +55,7 @@ def test_few_strips_stand_for_many():
 
 def test_a_deep_network_is_predicted_as_fast_as_a_shallow_one():
     """Layers that are alike cost the same, and are predicted once."""
-    network = chosen_orders(Network.of_widths([12, *[8] * 63, 4]), Statistics.whole(400, 2400, 64),
-                            BOARD)
+    network = Network.of_widths([12, *[8] * 63, 4])
     costs = [layer_cost(network, number, Statistics.whole(400, 2400, 64), BOARD, False)
              for number in range(2, 63)]
     assert len(set(map(repr, costs))) <= 2  # all alike, but for the one before the last
@@ -81,16 +80,6 @@ def test_room_is_what_the_compiler_lays_out(network, adam):
     found = [sum(part.features for part in parts), sum(part.gradients for part in parts)]
     assert sum(found) == pytest.approx(sum(words), rel=0.03)
     assert sum(part.weight_rows for part in parts) == layout.weight_rows
-
-
-def test_orders_are_those_of_fewer_cycles():
-    wide_out = Network.of_widths([4, 64, 4])
-    orders = [layer.order for layer in chosen_orders(wide_out, Statistics.whole(400, 20_000, 2),
-                                                     BOARD).layers]
-    assert orders == [AGGREGATE_FIRST, COMBINE_FIRST]
-    dropped = Network.of_widths([4, 64, 4], dropout=0.5)
-    assert chosen_orders(dropped, SMALL.whole(400, 20_000, 2), BOARD).layers[0].order \
-        == COMBINE_FIRST
 
 
 def test_a_branch_is_of_its_own_edges():

@@ -102,7 +102,7 @@ def test_stages_send_what_crosses_between_boards(data):
     network = model.network(GRAPH)
     layers = len(network.layers)
     problem = Problem.of_network(
-        joined(1), network, Statistics.whole(vertices, vertices, layers), choose=False)
+        joined(1), network, Statistics.whole(vertices, vertices, layers))
     runs = data.draw(runs_of(layers, most=layers))
     for forward in (True, False):
         expected = {}

@@ -36,7 +36,7 @@ def test_room_is_what_evaluation_says(data):
         "links": {"network": {"gigabits": 100}}})
     training = Problem.of_network(boards, network, Statistics(
         vertices=(vertices[0],) * (layers + 1) if square or not sampled else tuple(vertices),
-        edges=(2000,) * layers, sampled=sampled), choose=False, micro_batches=4 if sampled else 1)
+        edges=(2000,) * layers, sampled=sampled), micro_batches=4 if sampled else 1)
     room = StageRoom(training)
     for _ in range(5):
         stage = tuple(sorted(data.draw(st.sets(st.integers(0, layers - 1), min_size=1))))

@@ -37,7 +37,7 @@ def test_what_cores_send_and_what_crosses():
     """X of a layer that sums inputs first is sent to cores each step, and crosses once."""
     given = [Network.of_widths((64, 32, 8), orders=orders)
              for orders in ("combine_first", "aggregate_first")]
-    found = [Problem.of_network(load_cluster("vcu128-4"), network, Statistics.whole(100, 500, 2),
-                                choose=False) for network in given]
+    found = [Problem.of_network(load_cluster("vcu128-4"), network, Statistics.whole(100, 500, 2))
+             for network in given]
     assert [one.exchanges for one in found] == [[32, 32, 8, 8], [32, 32]]
     assert [one.sent_columns for one in found] == [[32, 32, 8, 8], [64, 32, 32]]

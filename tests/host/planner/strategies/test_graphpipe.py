@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.benches.plan_workloads import branched as branched_convolutions
+from hypercast.host.benches import plan_workloads
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluated
@@ -135,8 +135,17 @@ def gcnii(cluster, convolutions):
     network = model_network("gcnii", 64, (16,) * convolutions, 8)
     layers = len(network.layers)
     return Problem.of_network(cluster, network, Statistics(
-        vertices=(800,) * (layers + 1), edges=(8000,) * layers, sampled=True), choose=False,
+        vertices=(800,) * (layers + 1), edges=(8000,) * layers, sampled=True),
         micro_batches=6)
+
+
+def branched_convolutions(cluster, branches, length):
+    """All of which combine first: their programs are the shorter ones."""
+    found = plan_workloads.branched(cluster, branches, length)
+    network = found.layers[0].network
+    return Problem.of_network(
+        cluster, network.ordered(layer.orders[0] for layer in network.layers), found.statistics,
+        micro_batches=found.micro_batches)
 
 
 @pytest.mark.parametrize(("training", "text"), [
