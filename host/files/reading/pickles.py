@@ -13,7 +13,7 @@ import scipy.sparse
 from hypercast.host.files.reading.csr import checked_csr
 from hypercast.host.files.reading.regular_file import FileError, Place
 
-__all__ = ["read_pickled_array", "read_pickled_csr", "read_pickled_lists"]
+__all__ = ["read_pickled_array", "read_pickled_arrays", "read_pickled_csr", "read_pickled_lists"]
 
 Held = TypeVar("Held")
 
@@ -104,6 +104,9 @@ class _Unpickler(pickle.Unpickler):
         try:
             return _ALLOWED[module.rpartition(".")[2], name]
         except KeyError:
+            if module == "torch._utils":
+                raise pickle.UnpicklingError(
+                    "it holds tensors, but arrays of NumPy are expected") from None
             raise pickle.UnpicklingError(
                 f"it asks for {module}.{name}, which no data set needs") from None
 
@@ -154,6 +157,15 @@ def read_pickled_csr(content: bytes, place: Place) -> scipy.sparse.csr_array:
     data, indices, starts = (
         np.zeros(0) if part.values is None else part.values for part in arrays)
     return checked_csr(data, indices, starts, shape, place)
+
+
+def read_pickled_arrays(content: bytes, place: Place) -> dict[Any, npt.NDArray[Any]]:
+    """The dictionary of arrays that a pickle holds; otherwise like the array."""
+    found = _unpickled(content, place, dict, "a dictionary of arrays")
+    for name, held in found.items():
+        if type(held) is not _Array or held.values is None:
+            raise FileError(f"{place}: {str(name)[:40]!r} is no array; make it again")
+    return {name: held.values for name, held in found.items()}
 
 
 def read_pickled_lists(content: bytes, place: Place) -> dict[Any, Any]:

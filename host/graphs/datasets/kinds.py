@@ -12,6 +12,7 @@ from hypercast.host.graphs.datasets.error import DatasetError
 from hypercast.host.graphs.datasets.musae import load_musae
 from hypercast.host.graphs.datasets.npz import load_npz
 from hypercast.host.graphs.datasets.ogb import load_ogb
+from hypercast.host.graphs.datasets.ogb_tasks import is_ogb
 from hypercast.host.graphs.datasets.planetoid import load_planetoid
 from hypercast.host.graphs.datasets.pyg import load_pyg
 from hypercast.host.graphs.datasets.saint import load_saint
@@ -53,8 +54,7 @@ KINDS = (
                 load_planetoid),
     DatasetKind("GraphSAINT folder (adj_full.npz, feats.npy, class_map.json, role.json)",
                 _holds("adj_full.npz"), load_saint),
-    DatasetKind("OGB node property folder (raw/, split/)", _holds("raw/*[gp]z", "split/*"),
-                load_ogb),
+    DatasetKind("OGB node property folder (raw/, split/)", is_ogb, load_ogb),
     DatasetKind("MUSAE folder (X_edges.csv, X_target.csv, X.json or X_features.json)",
                 _holds("*_edges.csv"), load_musae),
     DatasetKind("gnn-benchmark file (.npz with adj_data, attr_data, labels, ...)",
@@ -64,6 +64,10 @@ KINDS = (
     DatasetKind("PyTorch Geometric file (.pt with a Data)", lambda path: path.suffix == ".pt",
                 load_pyg),
 )
+
+
+#: How the names of archives end that data sets are downloaded as.
+_ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
 
 
 def _check_readable(path: Path) -> None:
@@ -96,5 +100,7 @@ def load_path(path: str | PathLike[str]) -> GraphArguments:
     if inside:
         raise DatasetError(f"{path} holds data sets in folders; give one of them: "
                            f"{', '.join(map(str, inside))}")
+    if path.suffix in _ARCHIVES:
+        raise DatasetError(f"{path} is an archive; unpack it, and give the folder that comes out")
     known = ", ".join(kind.text for kind in KINDS)
     raise DatasetError(f"{path} is no data set that is understood; give one of: {known}")

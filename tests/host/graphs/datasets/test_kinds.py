@@ -132,5 +132,26 @@ def test_pyg_file(tmp_path, collated):
     with pytest.raises(DatasetError, match="holds several graphs"):
         Graph.load(path)
     path.write_bytes(b"nothing")
-    with pytest.raises(DatasetError, match="damaged or not a Data of PyTorch Geometric"):
+    with pytest.raises(DatasetError, match="damaged or not a file of PyTorch; make it again"):
         Graph.load(path)
+
+
+def test_pyg_files_of_anything_else(tmp_path):
+    torch = pytest.importorskip("torch")
+    pyg = pytest.importorskip("torch_geometric.data")
+    path = tmp_path / "data.pt"
+    hetero = pyg.HeteroData()
+    hetero["paper"].x = torch.eye(3)
+    hetero["paper", "cites", "paper"].edge_index = torch.tensor([[0], [1]])
+    for value, message in (
+            (hetero, r"holds a HeteroData; torch\.save a Data .*to_homogeneous"),
+            (pyg.TemporalData(src=torch.tensor([0])), "holds a TemporalData"),
+            (torch.eye(3), "holds a Tensor; torch.save a Data with x, y and edge_index"),
+            ([1, 2], "holds a list; torch.save a Data"),
+            (torch.nn.Linear(1, 1), r"holds a torch\.nn\S+Linear, which is not taken from files"),
+            (pyg.Data(x=torch.eye(3)), "has no y"),
+            ({"x": torch.eye(3)}, "has no y")):
+        torch.save(value, path)
+        with pytest.raises(DatasetError, match=message) as caught:
+            Graph.load(path)
+        assert "weights_only" not in str(caught.value)

@@ -1,4 +1,7 @@
+import collections
 import gzip
+import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -101,3 +104,132 @@ def test_missing_or_damaged_file(values, name):
     (values / name).unlink()
     with pytest.raises(DatasetError, match=rf"{name} does not exist; check the path"):
         load_ogb(values)
+
+
+# --- Other tasks, and other ways to write them --------------------------------------------------
+
+
+def text(path, content):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(content.encode()))
+
+
+def save_split_dict(path, splits):
+    """As torch.save writes it: a pickle of protocol 2 in an archive."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("split_dict/data.pkl", pickle.dumps(splits, protocol=2))
+        archive.writestr("split_dict/version", "3\n")
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """What DatasetSaver writes of a data set for node property prediction."""
+    (tmp_path / "raw").mkdir()
+    np.savez_compressed(tmp_path / "raw/data.npz", edge_index=EDGES.T, node_feat=FEATURES,
+                        num_nodes_list=np.array([4]), num_edges_list=np.array([3]))
+    np.savez_compressed(tmp_path / "raw/node-label.npz", node_label=np.array([[4], [0], [1], [1]]))
+    save_split_dict(tmp_path / "split/random/split_dict.pt",
+                    {name: np.array(members) for name, members in PARTS.items()})
+    (tmp_path / "mapping").mkdir()
+    (tmp_path / "mapping/README.md").write_text("none")
+    (tmp_path / "RELEASE_v1.txt").write_text("1")
+    return tmp_path
+
+
+def test_what_dataset_saver_writes_is_read(saved):
+    graph = Graph.load(saved)
+    assert graph.labels.tolist() == [4, 0, 1, 1]
+    assert graph.splits.tolist() == [Split.TRAIN, Split.VALIDATION, Split.TRAIN, Split.TEST]
+
+
+@pytest.mark.parametrize(("splits", "message"), [
+    ({"train": np.array([0]), "valid": np.array([1])}, "has train, valid, not just train, valid"),
+    ({name: list(members) for name, members in PARTS.items()}, "'train' is no array"),
+    ({name: {"paper": np.array([0])} for name in PARTS}, "'train' is no array"),
+    ({name: np.array([0.5]) for name in PARTS}, "the train split is of shape"),
+    ({name: collections.Counter() for name in PARTS}, r"asks for collections\.Counter"),
+    ([1], "does not hold a dictionary of arrays"),
+])
+def test_splits_of_another_kind(saved, splits, message):
+    save_split_dict(saved / "split/random/split_dict.pt", splits)
+    with pytest.raises(DatasetError, match=rf"split_dict\.pt.*{message}"):
+        Graph.load(saved)
+
+
+def test_a_split_that_torch_wrote(saved):
+    torch = pytest.importorskip("torch")
+    path = saved / "split/random/split_dict.pt"
+    torch.save({name: np.array(members) for name, members in PARTS.items()}, path)
+    assert Graph.load(saved).splits.tolist() == [1, 2, 1, 3]
+    torch.save({name: torch.tensor(members) for name, members in PARTS.items()}, path)
+    with pytest.raises(DatasetError, match="holds tensors, but arrays of NumPy are expected"):
+        Graph.load(saved)
+
+
+def test_vertices_without_features(saved):
+    np.savez(saved / "raw/data.npz", edge_index=EDGES.T, num_nodes_list=np.array([5]),
+             node_feat=FEATURES)
+    with pytest.raises(DatasetError, match=r"data\.npz has features of 4 vertices, but the graph "
+                                           r"has 5"):
+        Graph.load(saved)
+    np.savez(saved / "raw/data.npz", edge_index=EDGES.T)
+    with pytest.raises(DatasetError, match="has no node_feat: the data set has no features of"):
+        Graph.load(saved)
+
+
+#: Files of data sets of other tasks, and what is said of them.
+OTHERS = {
+    "ogbn-mag": ({
+        "raw/num-node-dict.csv.gz": "author,paper\n3,4\n",
+        "raw/triplet-type-list.csv.gz": "author,writes,paper\npaper,cites,paper\n",
+        "raw/nodetype-has-feat.csv.gz": "author,paper\nFalse,True\n",
+        "raw/nodetype-has-label.csv.gz": "author,paper\nFalse,True\n",
+        "raw/node-feat/paper/node-feat.csv.gz": "1\n2\n3\n4\n",
+        "raw/node-label/paper/node-label.csv.gz": "0\n1\n0\n1\n",
+        "raw/relations/author___writes___paper/edge.csv.gz": "0,1\n",
+        "raw/relations/paper___cites___paper/edge.csv.gz": "0,1\n",
+        "split/time/nodetype-has-split.csv.gz": "author,paper\nFalse,True\n",
+        "split/time/paper/train.csv.gz": "0\n"},
+        "a heterogeneous graph of OGB.*give the edges of one kind, such as paper___cites___paper, "
+        "and features and classes of paper by Graph.from_edges"),
+    "heterogeneous, as arrays": ({"raw/edge_index_dict.npz": "", "raw/num_nodes_dict.npz": "",
+                                  "split/time/split_dict.pt": ""}, "a heterogeneous graph of OGB"),
+    "ogbl-collab": ({
+        "raw/edge.csv.gz": "0,1\n", "raw/node-feat.csv.gz": "1\n2\n",
+        "raw/num-node-list.csv.gz": "2\n", "raw/num-edge-list.csv.gz": "1\n",
+        "raw/edge_weight.csv.gz": "1\n", "split/time/train.pt": "", "split/time/test.pt": ""},
+        "for link property prediction of OGB: edges are to be predicted.*by Graph.from_edges"),
+    "ogbl, as saved": ({"raw/edge.csv.gz": "0,1\n", "split/random/split_dict.pt": ""},
+                       "for link property prediction of OGB"),
+    "ogbg-molhiv": ({
+        "raw/edge.csv.gz": "0,1\n0,1\n", "raw/node-feat.csv.gz": "1\n2\n1\n2\n",
+        "raw/num-node-list.csv.gz": "2\n2\n", "raw/num-edge-list.csv.gz": "1\n1\n",
+        "raw/graph-label.csv.gz": "0\n1\n", "split/scaffold/train.csv.gz": "0\n",
+        "mapping/mol.csv.gz": "C\n"},
+        "for graph property prediction of OGB, 2 graphs: a whole graph has a label"),
+    "several graphs with labels of vertices": ({
+        "raw/edge.csv.gz": "0,1\n0,1\n", "raw/node-feat.csv.gz": "1\n2\n1\n2\n",
+        "raw/num-node-list.csv.gz": "2\n2\n", "raw/node-label.csv.gz": "0\n1\n0\n1\n",
+        "split/random/train.csv.gz": "0\n"}, "2 graphs: a whole graph has a label"),
+    "pcqm4m": ({"RELEASE_v1.txt": "", "raw/data.csv.gz": "idx,smiles\n", "split_dict.pt": ""},
+               "of another task than node property prediction, or not whole"),
+    "handed in": ({"meta_dict.pt": "", "tiny.zip": ""}, "unpack the .zip in it, and give the"),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_tasks_say_what_they_are(tmp_path, name):
+    files, message = OTHERS[name]
+    for file, content in files.items():
+        text(tmp_path / file, content)
+    with pytest.raises(DatasetError, match=message) as caught:
+        Graph.load(tmp_path)
+    assert "download it again" not in str(caught.value)
+
+
+def test_several_graphs_as_arrays(saved):
+    np.savez(saved / "raw/data.npz", edge_index=EDGES.T, node_feat=FEATURES,
+             num_nodes_list=np.array([2, 2]))
+    with pytest.raises(DatasetError, match="for graph property prediction of OGB, 2 graphs"):
+        Graph.load(saved)
