@@ -1,5 +1,6 @@
 """Numbers of NumPy and other libraries as the plain values of Python that they are."""
 
+import contextlib
 import math
 import numbers
 import operator
@@ -13,7 +14,10 @@ def plain_value(value: Any) -> Any:
 
     ``numpy.float32(0.5)`` is 0.5, and ``numpy.array(3)`` is 3. All else is returned as it is.
     """
-    return value.item() if getattr(value, "shape", None) == () and hasattr(value, "item") else value
+    with contextlib.suppress(Exception):  # objects of other classes can answer with anything
+        if getattr(value, "shape", None) == () and hasattr(value, "item"):
+            return value.item()
+    return value
 
 
 def plain_int(value: Any) -> int:

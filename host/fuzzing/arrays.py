@@ -19,7 +19,7 @@ from hypercast.host.fuzzing.trial import (
 )
 from hypercast.host.fuzzing.value_damage import damaged_array
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.graph_error import GraphError
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
 

@@ -1,6 +1,7 @@
 """Graphs to train on: vertices with features, classes and splits, and weighted edges."""
 
-from collections.abc import Mapping, Sized
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, Self
@@ -11,15 +12,27 @@ import scipy.sparse
 
 from hypercast.host.graphs import datasets
 from hypercast.host.graphs.graph_arguments import graph_arguments
-from hypercast.host.graphs.graph_checks import GraphError, checked_splits
+from hypercast.host.graphs.graph_checks import checked_labels, checked_splits, checked_vertices
+from hypercast.host.graphs.graph_error import GraphError, about
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
-from hypercast.host.graphs.interchange.matrix import matrix_edges
+from hypercast.host.graphs.interchange.networkx import networkx_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
 from hypercast.host.graphs.labelled import Labelled
-from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
+from hypercast.host.graphs.parallel_edges import Parallel, matrix_edges
+from hypercast.reference.array_types import (
+    BoolArray,
+    FloatArray,
+    FloatMatrix,
+    IntArray,
+    SparseArray,
+)
 from hypercast.reference.recipe import NORMALISATIONS
+from hypercast.rtl.plain_value import plain_float
 
-__all__ = ["Graph", "GraphError"]
+__all__ = ["LOOPED", "Graph", "GraphError"]
+
+#: Normalisations in which every vertex has a loop: those that the graph lacks are added.
+LOOPED = ("symmetric", "mean")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -68,17 +81,20 @@ class Graph(Labelled):
         Parameters
         ----------
         edges : (E, 2) array of int
-            Source and target of each edge. Duplicates are merged; loops are kept (see
-            ``normalised``).
+            Source and target of each edge. One that is there several times is merged, with a
+            warning; loops are kept (see ``normalised``).
         features : (V, F) array or scipy.sparse array
-            Sparse ones stay sparse.
+            Sparse ones stay sparse, and dense ones of which less than an eighth is not zero
+            become so.
         labels : (V,) or (V, 1) array of int, or (V, C) array of 0 and 1
             Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
             graph.
         train, validation, test : array
             Vertex numbers of each split, or V booleans. They must not overlap.
         weights : (E,) array, optional
-            One per edge; 1 if not given. Duplicates must agree.
+            One per edge; 1 if not given. Those of the same edge must agree, up to 64 units in the
+            last place of float64, or of float32 if they are of that type (2 of float16), so that
+            it does not matter in which order they were computed. The largest is taken.
         directed : bool
             Whether an edge leads only from source to target, not back as well.
 
@@ -91,48 +107,72 @@ class Graph(Labelled):
                                      test=test, weights=weights, directed=directed))
 
     @classmethod
-    def from_scipy(cls, adjacency: SparseArray, features: npt.ArrayLike | SparseArray,
-                   labels: Sized, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
+    def from_scipy(cls, adjacency: SparseArray | npt.NDArray[Any],
+                   features: npt.ArrayLike | SparseArray, labels: npt.ArrayLike | SparseArray, *,
+                   train: npt.ArrayLike, validation: npt.ArrayLike = (),
                    test: npt.ArrayLike = (), directed: bool = False) -> Self:
         """A graph from an adjacency matrix: entry (i, j) is the weight of the edge from j to i.
 
-        Zeros are no edges. Other parameters as for ``from_edges``.
+        Entries that are stored in several parts are their sum, as in SciPy. Zeros are no edges.
+
+        Parameters
+        ----------
+        adjacency : (V, V) scipy.sparse array or numpy.ndarray
+            The matrix.
+        directed : bool
+            Otherwise edges lead both ways: entries (i, j) and (j, i) must agree, as weights of
+            ``from_edges``, or one of them be zero.
+        features, labels, train, validation, test
+            As for ``from_edges``.
+
+        Raises
+        ------
+        GraphError
+            If anything does not fit.
         """
-        edges, weights = matrix_edges(adjacency, len(labels))
+        with about("labels"):
+            labels = checked_labels(labels)
+        with about("edges"):
+            edges, weights = matrix_edges(adjacency, len(labels))
         return cls.from_edges(edges, features, labels, train=train, validation=validation,
                               test=test, weights=weights, directed=directed)
 
     @classmethod
     def from_networkx(cls, graph: Any, features: npt.ArrayLike | SparseArray,
-                      labels: Sized, *, train: npt.ArrayLike, validation: npt.ArrayLike = (),
-                      test: npt.ArrayLike = (), weight: str | None = None) -> Self:
+                      labels: npt.ArrayLike | SparseArray, *, train: npt.ArrayLike,
+                      validation: npt.ArrayLike = (), test: npt.ArrayLike = (),
+                      weight: str | None = None) -> Self:
         """A graph from networkx: vertices are numbered in the order of ``graph.nodes``.
 
         Parameters
         ----------
-        graph : networkx.Graph or networkx.DiGraph
-            Vertices and edges.
+        graph : networkx.Graph, DiGraph, MultiGraph or MultiDiGraph
+            Vertices and edges. Weights of parallel edges add up, as in networkx' adjacency matrix.
         weight : str, optional
-            Edge attribute that holds the weight; every edge weighs 1 if not given.
+            Edge attribute that holds the weight, 1 where an edge has none; every edge weighs 1 if
+            not given.
         features, labels, train, validation, test
             As for ``from_edges``.
+
+        Raises
+        ------
+        GraphError
+            If anything does not fit.
         """
-        number = {vertex: index for index, vertex in enumerate(graph.nodes)}
-        if len(number) != len(labels):
-            raise GraphError(f"the graph has {len(number)} vertices, but there are {len(labels)} "
-                             f"labels; give one per vertex, in the order of graph.nodes")
-        edges = [(number[source], number[target]) for source, target in graph.edges()]
-        weights = None
-        if weight is not None:
-            weights = [value for _, _, value in graph.edges(data=weight, default=1.0)]
-        return cls.from_edges(np.array(edges, dtype=np.int64).reshape(-1, 2), features, labels,
-                              train=train, validation=validation, test=test, weights=weights,
-                              directed=graph.is_directed())
+        with about("labels"):
+            labels = checked_labels(labels)
+        with about("edges"):
+            edges, weights, directed = networkx_edges(graph, weight, len(labels))
+        return cls(**graph_arguments(edges, features, labels, train=train, validation=validation,
+                                     test=test, weights=weights, directed=directed,
+                                     parallel=Parallel.MULTIGRAPH))
 
     @classmethod
     def from_pyg(cls, data: Any, *, weight: str | None = None,
                  parts: Mapping[str, object] | None = None) -> Self:
         """A graph from a ``torch_geometric.data.Data``, with the edges and directions it has.
+
+        Weights of parallel edges add up, as the messages along them do there.
 
         Parameters
         ----------
@@ -140,8 +180,8 @@ class Graph(Labelled):
             With ``x``, ``y``, and ``edge_index`` or ``adj_t``. Of masks that hold several splits,
             one per column, the first is taken.
         weight : str, optional
-            Attribute that holds a number per edge, such as ``"edge_weight"``; every edge weighs 1
-            if not given, and those of ``adj_t`` what that says.
+            Attribute that holds a number per edge of ``edge_index``, such as ``"edge_weight"``;
+            every edge weighs 1 if not given, and those of ``adj_t`` what that says.
         parts : dict, optional
             Splits, as ``random_split`` makes them, instead of ``train_mask``, ``val_mask`` and
             ``test_mask``.
@@ -151,13 +191,16 @@ class Graph(Labelled):
         GraphError
             If anything is missing or does not fit.
         """
-        return cls.from_edges(**pyg_arguments(data, weight, parts), directed=True)
+        return cls(**graph_arguments(**pyg_arguments(data, weight, parts), directed=True,
+                                     parallel=Parallel.MULTIGRAPH))
 
     @classmethod
     def from_dgl(cls, graph: Any, *, features: str = "feat", labels: str = "label",
                  weight: str | None = None,
                  parts: Mapping[str, object] | None = None) -> Self:
         """A graph from a homogeneous ``dgl.DGLGraph``, with the edges and directions it has.
+
+        Weights of parallel edges add up, as the messages along them do there.
 
         Parameters
         ----------
@@ -175,8 +218,8 @@ class Graph(Labelled):
         GraphError
             If anything is missing or does not fit.
         """
-        return cls.from_edges(**dgl_arguments(graph, features, labels, weight, parts),
-                              directed=True)
+        return cls(**graph_arguments(**dgl_arguments(graph, features, labels, weight, parts),
+                                     directed=True, parallel=Parallel.MULTIGRAPH))
 
     # Derived graphs and matrices.
 
@@ -194,8 +237,13 @@ class Graph(Labelled):
         """The graph of some vertices and the edges among them; vertex ``vertices[k]`` is number k.
 
         With the vertices to train on, it is the graph that inductive training takes.
+
+        Raises
+        ------
+        GraphError
+            If they are not numbers of vertices, each at most once, or booleans.
         """
-        vertices = np.asarray(vertices)
+        vertices = checked_vertices(vertices, "the part", self.vertices)
         return Graph(edges=scipy.sparse.csr_array(self.edges[vertices][:, vertices]),
                      features=self.features[vertices], labels=self.labels[vertices],
                      splits=self.splits[vertices])
@@ -213,13 +261,24 @@ class Graph(Labelled):
 
     def with_normalised_features(self) -> Self:
         """This graph with each row of features divided by the sum of its magnitudes."""
-        sums = np.asarray(abs(self.features).sum(axis=1)).ravel()
+        sums = _row_sums(abs(self.features))
         inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
         if scipy.sparse.issparse(self.features):
             features = scipy.sparse.csr_array(scipy.sparse.diags_array(inverse) @ self.features)
         else:
             features = self.features * inverse[:, None]
         return replace(self, features=features)
+
+    def with_loops(self) -> Self:
+        """This graph with a loop of weight 1 at each vertex that has none.
+
+        So does ``torch_geometric.utils.add_remaining_self_loops``, and GCNConv with it.
+        """
+        rows = np.repeat(np.arange(self.vertices), np.diff(self.edges.indptr))
+        missing = np.ones(self.vertices)
+        missing[rows[rows == self.edges.indices]] = 0
+        return replace(self, edges=scipy.sparse.csr_array(
+            self.edges + scipy.sparse.diags_array(missing)))
 
     def normalised(self, kind: str, epsilon: float = 0.0) -> SparseArray:
         """Edge weights for aggregation.
@@ -230,10 +289,10 @@ class Graph(Labelled):
             ``"symmetric"``: ``D**-1/2 (A + I) D**-1/2`` (Kipf and Welling, Semi-Supervised
             Classification with Graph Convolutional Networks, 2017); ``"mean"``:
             ``D**-1 (A + I)``; ``"given"``: the weights as they are. ``D`` holds the sums of the
-            rows of ``A + I``, and the loops ``I`` replace loops of the graph. ``"neighbours"``:
-            the mean of GraphSAGE, each row of ``A`` divided by its sum; a row without edges stays
-            zero. ``"sum"``: that of GIN, ``A + (1 + epsilon) I``. To these two, loops of the graph
-            are edges like others.
+            rows of ``A + I``, and ``I`` has loops where the graph has none: those that it has keep
+            their weights (``with_loops``). ``"neighbours"``: the mean of GraphSAGE, each row of
+            ``A`` divided by its sum; a row without edges stays zero. ``"sum"``: that of GIN,
+            ``A + (1 + epsilon) I``. To these two, loops of the graph are edges like others.
         epsilon : float
             The epsilon of ``"sum"``.
 
@@ -247,24 +306,35 @@ class Graph(Labelled):
         GraphError
             If the weights towards some vertex do not have a positive sum.
         """
-        if kind not in NORMALISATIONS:
-            raise GraphError(f"normalisation must be one of {', '.join(NORMALISATIONS)}, "
-                             f"not {kind!r}")
+        if not isinstance(kind, str) or kind not in NORMALISATIONS:
+            raise GraphError(f"normalisation must be one of {', '.join(NORMALISATIONS)}, not "
+                             f"{str(kind)[:40]!r}; give one of them")
+        try:
+            epsilon = plain_float(epsilon)
+        except TypeError:
+            epsilon = math.nan
+        if not math.isfinite(epsilon):
+            raise GraphError("epsilon is no finite number; give one, such as 0")
+        if kind in LOOPED:
+            return self._looped_means(kind)
         if kind == "given":
             return self.edges
         if kind == "neighbours":
             return self._neighbour_means()
-        if kind == "sum":
-            own = scipy.sparse.diags_array(np.full(self.vertices, 1.0 + epsilon))
-            return scipy.sparse.csr_array(self.edges + own)
-        loops = scipy.sparse.diags_array(1.0 - self.edges.diagonal())
-        looped = scipy.sparse.csr_array(self.edges + loops)
+        own = scipy.sparse.diags_array(np.full(self.vertices, 1.0 + epsilon))
+        return scipy.sparse.csr_array(self.edges + own)
+
+    def _looped_means(self, kind: str) -> SparseArray:
+        """Edge weights of the normalisations ``LOOPED``."""
+        looped = self.with_loops().edges
         sums = np.asarray(looped.sum(axis=1)).ravel()
-        if sums.min() <= 0:
-            vertex = int(sums.argmin())
-            raise GraphError(f"the edge weights of vertex {vertex} and its loop sum to "
-                             f"{sums[vertex]}; normalise the weights yourself and use 'given'")
-        scale = sums**-(1.0 if kind == "mean" else 0.5)
+        there = np.diff(looped.indptr) > 0  # a row may have a loop of weight 0 alone
+        bad = np.flatnonzero((sums <= 0) & there)
+        if bad.size:
+            raise GraphError(f"the edge weights of vertex {bad[0]} and its loop sum to "
+                             f"{sums[bad[0]]}; normalise the weights yourself and use 'given'")
+        scale = np.zeros_like(sums)
+        scale[there] = sums[there]**-(1.0 if kind == "mean" else 0.5)
         weights = np.repeat(scale, np.diff(looped.indptr)) * looped.data
         if kind == "symmetric":
             weights *= scale[looped.indices]
@@ -282,3 +352,14 @@ class Graph(Labelled):
         return scipy.sparse.csr_array(
             (self.edges.data / np.repeat(sums, degrees), self.edges.indices, self.edges.indptr),
             shape=self.edges.shape)
+
+
+def _row_sums(matrix: FloatMatrix) -> FloatArray:
+    """Sum of each row, added in the order of columns: the same bits, dense or sparse."""
+    if isinstance(matrix, scipy.sparse.csr_array):
+        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+        return np.asarray(np.bincount(rows, matrix.data, minlength=matrix.shape[0]), np.float64)
+    sums = np.zeros(len(matrix))
+    for column in matrix.T:
+        sums += column
+    return sums

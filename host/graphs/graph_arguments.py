@@ -5,13 +5,12 @@ from typing import TypedDict
 import numpy.typing as npt
 
 from hypercast.host.graphs.graph_checks import (
-    GraphError,
-    about,
     checked_features,
     checked_labels,
     checked_splits,
-    merged_edges,
 )
+from hypercast.host.graphs.graph_error import GraphError, about
+from hypercast.host.graphs.parallel_edges import Parallel, merged_edges
 from hypercast.reference.array_types import BoolArray, FloatMatrix, IntArray, SparseArray
 
 __all__ = ["GraphArguments", "graph_arguments"]
@@ -29,8 +28,16 @@ class GraphArguments(TypedDict):
 def graph_arguments(edges: npt.ArrayLike, features: npt.ArrayLike | SparseArray,
                     labels: npt.ArrayLike | SparseArray, *, train: npt.ArrayLike,
                     validation: npt.ArrayLike = (), test: npt.ArrayLike = (),
-                    weights: npt.ArrayLike | None = None, directed: bool = False) -> GraphArguments:
-    """Arguments of ``Graph`` from a list of edges; parameters are those of ``Graph.from_edges``.
+                    weights: npt.ArrayLike | None = None, directed: bool = False,
+                    parallel: Parallel = Parallel.LIST) -> GraphArguments:
+    """Arguments of ``Graph`` from a list of edges.
+
+    Parameters
+    ----------
+    edges, features, labels, train, validation, test, weights, directed
+        As those of ``Graph.from_edges``.
+    parallel : Parallel
+        What edges mean that are there several times.
 
     Raises
     ------
@@ -47,5 +54,5 @@ def graph_arguments(edges: npt.ArrayLike, features: npt.ArrayLike | SparseArray,
                              f"labels; give one of each per vertex")
     splits = checked_splits(labels, train, validation, test)
     with about("edges"):
-        merged = merged_edges(edges, weights, vertices, directed)
+        merged = merged_edges(edges, weights, vertices, directed, parallel)
     return {"edges": merged, "features": features, "labels": labels, "splits": splits}

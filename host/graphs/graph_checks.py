@@ -1,13 +1,13 @@
 """Checks of what a graph is made of; each returns its part as ``Graph`` keeps it."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.host.graphs.graph_error import GraphError, about
+from hypercast.host.graphs.interchange.tensors import as_array
 from hypercast.reference.array_types import (
     BoolArray,
     FloatArray,
@@ -17,61 +17,45 @@ from hypercast.reference.array_types import (
 )
 from hypercast.rtl.isa import Split
 
-__all__ = ["GraphError", "about", "checked_features", "checked_labels", "checked_splits",
-           "merged_edges"]
+__all__ = ["SPARSE_DENSITY", "checked_features", "checked_labels", "checked_splits",
+           "checked_vertices"]
 
-#: Whatever SciPy calls sparse.
-_SPARSE = (scipy.sparse.sparray, scipy.sparse.spmatrix)
+#: Dense features become sparse if a smaller share of them is not zero: training on the reference
+#: is hardly slower then, and with dropout many times faster (``hypercast bench epochs``). The bits
+#: and the compiled program are the same.
+SPARSE_DENSITY = 1 / 8
 #: What the class in a label record of the chip can count to.
 _MAXIMUM_LABEL = (1 << 13) - 1
 
 
-class GraphError(ValueError):
-    """A graph that cannot be trained on; names the value, where it is, and what to do.
-
-    Attributes
-    ----------
-    part : str
-        What of it is wrong: ``edges``, ``features``, ``labels``, or ``train``, ``validation`` or
-        ``test``; empty if it is none of them alone.
-    """
-
-    part = ""
-
-
-@contextmanager
-def about(part: str) -> Iterator[None]:
-    """A context in which a ``GraphError`` is about a part of the graph."""
-    try:
-        yield
-    except GraphError as error:
-        error.part = part
-        raise
-
-
 def checked_features(features: npt.ArrayLike | SparseArray) -> FloatMatrix:
-    """Features as (V, F) float64, dense or CSR as they were."""
-    given = features if isinstance(features, _SPARSE) else np.asarray(features)
+    """Features as (V, F) float64, CSR if they were sparse, or fewer are not zero than
+    ``SPARSE_DENSITY``."""
+    given = as_array(features, "features")
     if given.dtype.kind not in "biuf":
         raise GraphError(f"features must be real numbers, not of type {given.dtype}; "
                          f"numpy.asarray(features, dtype=float) makes numbers of objects")
+    if given.ndim != 2 or 0 in given.shape:
+        raise GraphError(f"features have shape {given.shape}; give at least one vertex and "
+                         f"one feature, a row per vertex")
     checked: FloatMatrix
-    if isinstance(given, _SPARSE):
-        checked = scipy.sparse.csr_array(given, dtype=np.float64, copy=True)
-        checked.sum_duplicates()
+    if scipy.sparse.issparse(given):
+        summed = scipy.sparse.csr_array(given, copy=True)
+        summed.sum_duplicates()  # in the type that they have, as SciPy does
+        checked = summed.astype(np.float64)
         values: FloatArray = checked.data
     else:
         checked = np.array(given, dtype=np.float64)
         values = checked.ravel()
-    if checked.ndim != 2 or 0 in checked.shape:
-        raise GraphError(f"features have shape {checked.shape}; give at least one vertex and "
-                         f"one feature, a row per vertex")
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        where = checked.tocoo().coords if isinstance(checked, _SPARSE) else np.indices(
-            checked.shape).reshape(2, -1)
+        where = checked.tocoo().coords if isinstance(checked, scipy.sparse.csr_array) else \
+            np.indices(checked.shape).reshape(2, -1)
         raise GraphError(f"feature {where[1][bad[0]]} of vertex {where[0][bad[0]]} is "
                          f"{values[bad[0]]}; replace it by a number")
+    if isinstance(checked, np.ndarray) and (
+            np.count_nonzero(checked) < SPARSE_DENSITY * checked.size):
+        return scipy.sparse.csr_array(checked)
     return checked
 
 
@@ -81,14 +65,15 @@ def checked_labels(labels: npt.ArrayLike | SparseArray) -> IntArray | BoolArray:
     A single column is a class per vertex, not a multi-label graph of one class; numbers with a
     point that are whole are classes.
     """
-    given: npt.NDArray[Any] = labels.toarray() if isinstance(labels, _SPARSE) else np.array(labels)
+    given = as_array(labels, "labels")
+    given = given.toarray() if scipy.sparse.issparse(given) else given
     if given.ndim == 2 and given.shape[1] == 1:
         given = given[:, 0]
     if given.ndim == 2:
         return _checked_label_sets(given)
     if given.ndim == 1 and given.dtype.kind in "bf":
         given = _whole(given)
-    if given.ndim != 1 or not np.issubdtype(given.dtype, np.integer):
+    if given.ndim != 1 or given.dtype.kind not in "iu":
         raise GraphError(f"labels must be one integer per vertex, or a row of 0 and 1, not an "
                          f"array of shape {given.shape} and type {given.dtype}; "
                          f"numpy.unique(labels, return_inverse=True)[1] numbers names")
@@ -100,7 +85,8 @@ def checked_labels(labels: npt.ArrayLike | SparseArray) -> IntArray | BoolArray:
     if bad.size:
         raise GraphError(f"label of vertex {bad[0]} is {given[bad[0]]}, but labels go up to "
                          f"{_MAXIMUM_LABEL}; number the classes from 0")
-    return given.astype(np.int64)
+    found: IntArray = given.astype(np.int64)
+    return found
 
 
 def _whole(labels: npt.NDArray[Any]) -> IntArray:
@@ -122,7 +108,7 @@ def _checked_label_sets(labels: npt.NDArray[Any]) -> BoolArray:
         raise GraphError("labels have no columns; give one per class")
     if labels.dtype.kind not in "biuf":
         raise GraphError(f"labels of a multi-label graph must be 0 and 1, not of type "
-                         f"{labels.dtype}")
+                         f"{labels.dtype}; give a column per class")
     bad = np.argwhere((labels != 0) & (labels != 1))
     if bad.size:
         vertex, label = bad[0]
@@ -140,7 +126,7 @@ def checked_splits(labels: IntArray | BoolArray, train: npt.ArrayLike, validatio
     for split, vertices in members.items():
         name = split.name.lower()
         with about(name):
-            vertices = _members(vertices, name, len(labels))
+            vertices = np.sort(checked_vertices(vertices, f"the {name} split", len(labels)))
             shared = vertices[splits[vertices] != Split.NONE]
             if shared.size:
                 other = Split(splits[shared[0]]).name.lower()
@@ -156,91 +142,35 @@ def checked_splits(labels: IntArray | BoolArray, train: npt.ArrayLike, validatio
     return splits
 
 
-def _members(vertices: npt.ArrayLike, name: str, count: int) -> IntArray:
-    """Numbers of a split's vertices, each below ``count`` and there once."""
-    vertices = np.asarray(vertices)
-    if vertices.dtype == bool:
-        if vertices.shape != (count,):
-            raise GraphError(f"the {name} split has {vertices.size} booleans for {count} vertices; "
-                             f"give one each")
-        vertices = np.flatnonzero(vertices)
-    if vertices.ndim != 1 or (vertices.size and not np.issubdtype(vertices.dtype, np.integer)):
-        raise GraphError(f"the {name} split is of shape {vertices.shape} and type "
-                         f"{vertices.dtype}; give a list of vertex numbers, or booleans")
-    vertices, times = np.unique(vertices, return_counts=True)
+def checked_vertices(vertices: npt.ArrayLike, name: str, count: int) -> IntArray:
+    """Numbers of some vertices as int64, each below ``count`` and there once, in their order.
+
+    Parameters
+    ----------
+    vertices : array
+        Numbers, or a boolean for each vertex of the graph.
+    name : str
+        What has these vertices, for messages.
+    count : int
+        Vertices of the graph.
+    """
+    given = as_array(vertices, name)
+    given = given.toarray() if scipy.sparse.issparse(given) else given
+    if given.dtype == bool:
+        if given.shape != (count,):
+            raise GraphError(f"{name} has {given.size} booleans for {count} vertices; give one "
+                             f"each")
+        given = np.flatnonzero(given)
+    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+        raise GraphError(f"{name} is of shape {given.shape} and type {given.dtype}; give a list of "
+                         f"vertex numbers, or booleans")
+    numbers, times = np.unique(given, return_counts=True)
     if times.max(initial=1) > 1:
-        raise GraphError(f"the {name} split names vertex {vertices[times.argmax()]} "
-                         f"{times.max()} times; name each once, or give booleans if it is a mask")
-    outside = vertices[(vertices < 0) | (vertices >= count)]
+        raise GraphError(f"{name} names vertex {numbers[times.argmax()]} {times.max()} times; name "
+                         f"each once, or give booleans if it is a mask")
+    outside = numbers[(numbers < 0) | (numbers >= count)]
     if outside.size:
-        raise GraphError(f"the {name} split names vertex {outside[0]}, but vertices are 0 to "
-                         f"{count - 1}; remove it")
-    return vertices.astype(np.int64)
-
-
-def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: int,
-                 directed: bool) -> SparseArray:
-    """Edges and their weights as a (V, V) CSR array, a row per target, every edge once."""
-    edges = np.asarray(edges)
-    if edges.shape in ((0,), (0, 2)):  # of any type
-        edges = np.zeros((0, 2), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[1] != 2 or not np.issubdtype(edges.dtype, np.integer):
-        raise GraphError(f"edges must be pairs of vertex numbers, an array of integers of shape "
-                         f"(edges, 2), not of shape {edges.shape} and type {edges.dtype}")
-    edges = edges.astype(np.int64, copy=False)
-    if edges.size and (edges.min() < 0 or edges.max() >= vertices):
-        outside = np.flatnonzero(((edges < 0) | (edges >= vertices)).any(axis=1))
-        source, target = edges[outside[0]]
-        raise GraphError(f"edge {outside[0]} leads from vertex {source} to {target}, but vertices "
-                         f"are 0 to {vertices - 1}; remove it or number the vertices from 0")
-    if weights is not None:
-        weights = _checked_weights(weights, len(edges))
-    ways = [edges.T] if directed else [edges.T, edges.T[::-1]]
-    pairs = np.empty(len(edges) * len(ways), dtype=np.int64)
-    for part, (sources, targets) in zip(np.split(pairs, len(ways)), ways, strict=True):
-        np.multiply(targets, vertices, out=part)
-        part += sources
-    if weights is None:
-        # Not by np.unique, which takes a hash table: 14 times as long for ten million edges.
-        pairs.sort()
-        new = np.ones(len(pairs), dtype=bool)
-        np.not_equal(pairs[1:], pairs[:-1], out=new[1:])
-        pairs = pairs[new]
-        weights = np.ones(len(pairs))
-    else:
-        pairs, weights = _merged_weights(pairs, np.resize(weights, len(pairs)), vertices)
-    targets, index = pairs // vertices, scipy.sparse.get_index_dtype(
-        maxval=max(len(pairs), vertices))
-    pairs -= targets * vertices
-    starts = np.concatenate(([0], np.cumsum(np.bincount(targets, minlength=vertices))))
-    return scipy.sparse.csr_array(
-        (weights, pairs.astype(index), starts.astype(index)), shape=(vertices, vertices))
-
-
-def _checked_weights(weights: npt.ArrayLike, edges: int) -> FloatArray:
-    weights = np.asarray(weights)
-    if weights.dtype.kind not in "biuf":
-        raise GraphError(f"weights must be real numbers, not of type {weights.dtype}; give one "
-                         f"number per edge")
-    weights = weights.astype(np.float64)
-    if weights.shape != (edges,):
-        raise GraphError(f"weights have shape {weights.shape}, but there are {edges} edges; give "
-                         f"one number each")
-    bad = np.flatnonzero(~np.isfinite(weights))
-    if bad.size:
-        raise GraphError(f"weight of edge {bad[0]} is {weights[bad[0]]}; replace it by a number")
-    return weights
-
-
-def _merged_weights(pairs: IntArray, weights: FloatArray,
-                    vertices: int) -> tuple[IntArray, FloatArray]:
-    """Each pair (target * vertices + source) once, and its weight."""
-    merged, first, inverse = np.unique(pairs, return_index=True, return_inverse=True)
-    conflict = np.flatnonzero(weights != weights[first][inverse])
-    if conflict.size:
-        target, source = divmod(pairs[conflict[0]], vertices)
-        pair_weights = weights[first][inverse][conflict[0]], weights[conflict[0]]
-        raise GraphError(f"the edge from vertex {source} to {target} has weights {pair_weights[0]} "
-                         f"and {pair_weights[1]}; give it one, or, if they are those of its two "
-                         f"directions, declare the graph directed")
-    return merged, weights[first]
+        raise GraphError(f"{name} names vertex {outside[0]}, but vertices are 0 to {count - 1}; "
+                         f"remove it")
+    found: IntArray = given.astype(np.int64)
+    return found

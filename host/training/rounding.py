@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.graph_error import GraphError
 from hypercast.host.graphs.interchange.weights import WeightsError
 from hypercast.reference.array_types import FloatArray, FloatMatrix, IntArray
 from hypercast.reference.edge_weights import rounding_error

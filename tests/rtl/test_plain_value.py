@@ -50,3 +50,14 @@ def test_what_is_no_number(value):
 def test_what_no_float_holds(value):
     with pytest.raises(TypeError):
         plain_float(value)
+
+
+def test_objects_that_answer_with_errors_are_no_numbers():
+    class Hostile:
+        def __getattr__(self, name):
+            raise KeyError(name)
+
+    hostile = Hostile()
+    assert plain_value(hostile) is hostile
+    with pytest.raises(TypeError):
+        plain_int(hostile)

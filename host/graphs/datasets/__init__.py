@@ -29,6 +29,13 @@ __all__ = [
 BUNDLED = {"karate": karate, "blocks": blocks, "communities": communities}
 
 
+def _exists(path: str | PathLike[str]) -> bool:
+    try:
+        return Path(path).exists()
+    except (OSError, TypeError):  # too long a name, or one in bytes
+        return False
+
+
 def load(source: str | PathLike[str]) -> GraphArguments:
     """A graph by name of a bundled data set, or by path of a file or folder of a known kind.
 
@@ -39,7 +46,7 @@ def load(source: str | PathLike[str]) -> GraphArguments:
     """
     if isinstance(source, str) and source in BUNDLED:
         return BUNDLED[source]()
-    if not Path(source).exists():
+    if not isinstance(source, (str, PathLike)) or not _exists(source):
         raise DatasetError(f"{source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a "
                            f"file or folder that exists; check the path")
     return load_path(source)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from hypercast.host.files.reading.regular_file import FileError, intact, one_line
-from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.graph_error import GraphError
 
 __all__ = ["DatasetError", "reading"]
 

@@ -20,6 +20,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbe
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.limits import CLASSES
 
@@ -38,8 +39,9 @@ def load_musae(folder: str | PathLike[str], *, train: float = 0.6, validation: f
                seed: int = 0) -> GraphArguments:
     """A graph from ``X_edges.csv``, ``X_target.csv``, and ``X_features.json`` or ``X.json``.
 
-    The format has no split: ``random_split`` makes one. Edges are undirected; features are 0 or 1,
-    and vertices without any have a row of zeros. Classes are numbered in the order of their names.
+    The format has no split: ``random_split`` makes one. Edges are undirected, and a set. Features
+    are 0 or 1, and vertices without any have a row of zeros. Classes are numbered in the order of
+    their names.
 
     Parameters
     ----------
@@ -66,7 +68,8 @@ def load_musae(folder: str | PathLike[str], *, train: float = 0.6, validation: f
         labels = _labels(files["labels"])
         return graph_arguments(
             _edges(files["edges"]), _features(files["features"], len(labels)), labels,
-            **random_split(labels, train=train, validation=validation, seed=seed))
+            **random_split(labels, train=train, validation=validation, seed=seed),
+            parallel=Parallel.SET)
 
 
 def _prefix(folder: Path) -> str:

@@ -3,15 +3,14 @@
 from os import PathLike
 from pathlib import Path
 
-import numpy as np
-
 from hypercast.host.files.reading.arrays import Archive, opened_archive
 from hypercast.host.files.reading.csr import checked_csr, require_entries
 from hypercast.host.graphs.datasets.error import reading
 from hypercast.host.graphs.datasets.splits import split_per_class
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
-from hypercast.host.graphs.interchange.matrix import matrix_edges
+from hypercast.host.graphs.graph_error import GraphError
+from hypercast.host.graphs.parallel_edges import Parallel, stored_edges
 from hypercast.reference.array_types import SparseArray
 
 __all__ = ["load_npz"]
@@ -25,7 +24,7 @@ def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30
     """A graph from an .npz file with ``adj_*`` and ``attr_*`` CSR parts and ``labels``.
 
     The format has no split: ``split_per_class`` makes one. Edges are taken as undirected and
-    unweighted.
+    unweighted, as gnn-benchmark takes them.
 
     Parameters
     ----------
@@ -47,10 +46,12 @@ def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30
             adjacency, features = (_matrix(arrays, name, path) for name in ("adj", "attr"))
             labels = checked_labels(arrays["labels"])
         require_entries(adjacency, f"{path}, adj_*")
-        adjacency.data = np.ones(len(adjacency.data))
+        if adjacency.shape != (len(labels), len(labels)):
+            raise GraphError(f"adj_* is of shape {adjacency.shape}, but there are {len(labels)} "
+                             f"labels; it must be square with a row per vertex")
         parts = split_per_class(labels, train=train, validation=validation, seed=seed)
-        edges, weights = matrix_edges(adjacency, len(labels))
-        return graph_arguments(edges, features, labels, weights=weights, **parts)
+        return graph_arguments(stored_edges(adjacency), features, labels, **parts,
+                               parallel=Parallel.SET)
 
 
 def _matrix(arrays: Archive, name: str, path: Path) -> SparseArray:

@@ -21,6 +21,7 @@ from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.reference.array_types import BoolArray, IntArray
 
 __all__ = ["load_planetoid"]
@@ -78,7 +79,8 @@ def load_planetoid(folder: str | PathLike[str], *, name: str | None = None,
 
     Trained on the vertices of ``x``, validated on the next 500, tested on those of
     ``test.index``. Test numbers that are left out belong to vertices without features or label.
-    A vertex whose row of labels is zero has none, and is in no split.
+    A vertex whose row of labels is zero has none, and is in no split. Neighbours are a set: one
+    that is listed twice, as 302 of Cora's are, is one.
 
     Parameters
     ----------
@@ -144,7 +146,8 @@ def _assembled(parts: Mapping[str, Any], files: Mapping[str, Path]) -> GraphArgu
     return graph_arguments(
         _edges(parts["graph"], files["graph"]),
         spread @ scipy.sparse.vstack([known, tested], format="csr"), labels,
-        **{name: members[labels[members] >= 0] for name, members in splits.items()})
+        **{name: members[labels[members] >= 0] for name, members in splits.items()},
+        parallel=Parallel.SET)
 
 
 def _check_sizes(parts: Mapping[str, Any], files: Mapping[str, Path]) -> None:

@@ -8,8 +8,8 @@ from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
-from hypercast.host.graphs.interchange.pyg import pyg_arguments
-from hypercast.host.graphs.interchange.tensors import as_array
+from hypercast.host.graphs.interchange.pyg import pyg_arguments, required
+from hypercast.host.graphs.parallel_edges import Parallel
 
 __all__ = ["load_pyg"]
 
@@ -37,14 +37,20 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     path = Path(path)
     try:
         import torch
-        from torch_geometric.data import Data
+        from torch_geometric.data import Data, HeteroData, TemporalData
         from torch_geometric.data.data import DataEdgeAttr, DataTensorAttr
-        from torch_geometric.data.storage import GlobalStorage
+        from torch_geometric.data.storage import (
+            BaseStorage,
+            EdgeStorage,
+            GlobalStorage,
+            NodeStorage,
+        )
     except ImportError as error:
         raise DatasetError(f"{path} is read by PyTorch Geometric, and {error.name} is not "
                            f"installed; `pip install torch torch_geometric`, or save the arrays "
                            f"edges, features and labels by numpy.savez") from error
-    parts_of_data = [Data, DataEdgeAttr, DataTensorAttr, GlobalStorage]
+    parts_of_data = [BaseStorage, Data, DataEdgeAttr, DataTensorAttr, EdgeStorage, GlobalStorage,
+                     HeteroData, NodeStorage, TemporalData]
     with reading(path, "a Data of PyTorch Geometric", _ORIGIN):
         data = read_torch(path, torch, parts_of_data)
         if isinstance(data, tuple):  # a data set: attributes, where each graph's start, and more
@@ -53,6 +59,10 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
                 raise DatasetError(f"{path} holds several graphs; torch.save the one that is meant")
         if isinstance(data, dict):
             data = Data.from_dict(data)
+        if not isinstance(data, Data):
+            raise DatasetError(f"{path} holds a {type(data).__name__}; torch.save a Data with x, "
+                               f"y and edge_index (of a HeteroData, to_homogeneous() makes one)")
         parts = None if hasattr(data, "train_mask") else random_split(
-            checked_labels(as_array(data.y)), seed=seed)
-        return graph_arguments(**pyg_arguments(data, None, parts), directed=True)
+            checked_labels(required(data, "y")), seed=seed)
+        return graph_arguments(**pyg_arguments(data, None, parts), directed=True,
+                               parallel=Parallel.MULTIGRAPH)

@@ -17,6 +17,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbe
 from hypercast.host.graphs.datasets.error import DatasetError, reading
 from hypercast.host.graphs.datasets.splits import Splits
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel, stored_edges
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["load_saint"]
@@ -30,7 +31,8 @@ def load_saint(folder: str | PathLike[str]) -> GraphArguments:
     """A graph from ``adj_full.npz``, ``feats.npy``, ``class_map.json`` and ``role.json``.
 
     The file ``adj_train.npz`` is not read: it holds the edges among the vertices to train on,
-    which ``Graph.among`` gives.
+    which ``Graph.among`` gives. The entries of ``adj_full.npz`` say where edges are, whatever their
+    values: GraphSAINT takes them as truth values.
 
     Parameters
     ----------
@@ -55,10 +57,9 @@ def load_saint(folder: str | PathLike[str]) -> GraphArguments:
             raise DatasetError(f"{edges} is of shape {adjacency.shape}, but {features} has "
                                f"{vertices} rows; give files of the same graph")
         require_entries(adjacency, edges)
-        entries = adjacency.tocoo()
         return graph_arguments(
-            np.stack([entries.col, entries.row], axis=1), values, _labels(classes, vertices),
-            **_splits(roles, vertices))
+            stored_edges(adjacency), values, _labels(classes, vertices),
+            **_splits(roles, vertices), parallel=Parallel.SET)
 
 
 def _labels(path: Path, vertices: int) -> IntArray:

@@ -6,7 +6,8 @@ from typing import TypedDict
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.graph_checks import checked_labels
+from hypercast.host.graphs.graph_error import GraphError
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.plain_value import plain_float, plain_int
 
@@ -48,9 +49,9 @@ def random_split(labels: npt.ArrayLike, *, train: float = 0.6, validation: float
     train, validation = _share("train", train), _share("validation", validation)
     if not (min(train, validation) >= 0 and train + validation <= 1 + 1e-9):
         raise GraphError(f"shares of {train} to train and {validation} to validate on are not at "
-                         f"least 0, and at most 1 together")
-    labels = np.asarray(labels)
-    known = np.flatnonzero(labels >= 0) if labels.ndim == 1 else np.arange(len(labels))
+                         f"least 0, and at most 1 together; give such, as 0.6 and 0.2")
+    checked = checked_labels(labels)
+    known = np.flatnonzero(checked >= 0) if checked.ndim == 1 else np.arange(len(checked))
     order = np.random.default_rng(seed).permutation(known)
     ends = np.rint(np.cumsum([train, validation]) * len(known)).astype(np.int64)
     chosen = [np.sort(part) for part in np.split(order, ends)]
@@ -81,18 +82,20 @@ def split_per_class(labels: npt.ArrayLike, *, train: int, validation: int,
     Raises
     ------
     GraphError
-        If vertices have several labels, or a number is negative.
+        If vertices have several labels, or none has one, or a number is negative.
     """
     seed = _whole("seed", seed)
     train, validation = _whole("train", train), _whole("validation", validation)
     generator = np.random.default_rng(seed)
-    labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise GraphError(f"labels of shape {labels.shape} are not a class per vertex; use "
+    classes = checked_labels(labels)
+    if classes.ndim != 1:
+        raise GraphError(f"labels of shape {classes.shape} are not a class per vertex; use "
                          f"random_split")
+    if classes.max(initial=-1) < 0:
+        raise GraphError("no vertex has a label; give some a class from 0")
     parts: tuple[list[IntArray], ...] = ([], [], [])
-    for label in np.unique(labels[labels >= 0]):
-        members = generator.permutation(np.flatnonzero(labels == label))
+    for label in np.unique(classes[classes >= 0]):
+        members = generator.permutation(np.flatnonzero(classes == label))
         first = min(train, -(-len(members) // 2))
         second = first + min(validation, (len(members) - first) // 2)
         for chosen, part in zip(parts, np.split(members, [first, second]), strict=True):

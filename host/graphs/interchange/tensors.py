@@ -1,4 +1,4 @@
-"""Tensors of other libraries as NumPy and SciPy arrays, by what they can do."""
+"""Numbers of other libraries as NumPy and SciPy arrays, by what these objects can do."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,35 +7,111 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from hypercast.host.graphs.graph_checks import GraphError
+from hypercast.host.graphs.graph_error import GraphError
 
 __all__ = ["as_array", "as_splits"]
 
 #: Name of each split here to its name in PyTorch Geometric, DGL and OGB.
 _MASKS = {"train": "train", "validation": "val", "test": "test"}
+#: Characters of what another library says.
+_LONGEST = 200
 
 
-def as_array(tensor: Any) -> Any:
-    """A tensor, or what ``numpy.asarray`` takes, as an array; sparse ones become CSR arrays.
+def as_array(values: Any, name: str) -> Any:
+    """Numbers in any form as an array with the same values; sparse ones become CSR arrays.
+
+    Types of PyTorch that NumPy lacks become float32 if that has all their values, as it has those
+    of bfloat16 and of 8 bits.
 
     Parameters
     ----------
-    tensor : torch.Tensor, torch_sparse.SparseTensor, scipy.sparse array or array
+    values : torch.Tensor, torch_sparse.SparseTensor, scipy.sparse array or what numpy.asarray takes
         On any device, dense or sparse.
+    name : str
+        What it is, for messages.
+
+    Raises
+    ------
+    GraphError
+        If it is none of that, such as lists of several lengths.
     """
-    if hasattr(tensor, "to_scipy"):
-        tensor = tensor.to_scipy(layout="csr")
-    if scipy.sparse.issparse(tensor):
-        return scipy.sparse.csr_array(tensor)
-    if getattr(tensor, "is_sparse_csr", False):
-        tensor = tensor.to_sparse_coo()
-    if getattr(tensor, "is_sparse", False):
-        tensor = tensor.coalesce()
-        return scipy.sparse.csr_array(
-            (as_array(tensor.values()), as_array(tensor.indices())), shape=tuple(tensor.shape))
-    if hasattr(tensor, "detach"):
-        tensor = tensor.detach().cpu().numpy()
-    return np.asarray(tensor)
+    try:
+        return _array(values, name)
+    except (GraphError, MemoryError):
+        raise
+    except Exception as error:  # objects of others can raise anything
+        odd = _odd_row(values)
+        if odd:
+            raise GraphError(f"{name} are ragged: {odd}; give rows of equal lengths") from error
+        text = str(error)[:_LONGEST] or type(error).__name__
+        raise GraphError(f"{name} cannot be made an array ({text}); give a numpy.ndarray, or "
+                         f"lists of numbers") from error
+
+
+def _array(values: Any, name: str) -> Any:
+    if hasattr(values, "to_scipy"):
+        values = values.to_scipy(layout="csr")
+    if scipy.sparse.issparse(values):
+        return scipy.sparse.csr_array(values)
+    if hasattr(values, "detach"):
+        return _of_tensor(values.detach(), name)
+    masked = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else np.zeros(0, dtype=bool)
+    if masked.any():
+        place = ", ".join(map(str, np.argwhere(masked)[0]))
+        raise GraphError(f"{name} has masked values, such as that at ({place}); give numbers there "
+                         f"(numpy.ma.filled)")
+    found = np.asarray(values)
+    return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+
+
+def _of_tensor(tensor: Any, name: str) -> Any:
+    """An array, or a CSR array, of a tensor of PyTorch without gradient."""
+    layout = str(getattr(tensor, "layout", "torch.strided")).removeprefix("torch.")
+    if layout.startswith("sparse"):
+        if layout != "sparse_coo":
+            tensor = tensor.to_sparse_coo()
+        if len(tensor.shape) == 2 and tensor.sparse_dim() == 2:
+            tensor = tensor.coalesce()
+            values = _of_tensor(tensor.values(), name)
+            if values.dtype == np.float16:  # which SciPy lacks
+                values = values.astype(np.float32)
+            return scipy.sparse.csr_array((values, _of_tensor(tensor.indices(), name)),
+                                          shape=tuple(tensor.shape))
+    if layout != "strided":
+        tensor = tensor.to_dense()
+    if getattr(tensor, "is_quantized", False):
+        raise GraphError(f"{name} is quantised, of type {tensor.dtype}; give its dequantize()")
+    for resolve in ("resolve_conj", "resolve_neg"):  # what is conjugate or negative by a flag
+        tensor = getattr(tensor, resolve, lambda same=tensor: same)()
+    tensor = tensor.cpu()
+    try:
+        return tensor.numpy()
+    except TypeError as error:
+        kind = getattr(tensor, "dtype", None)
+        if not getattr(kind, "is_floating_point", False):
+            raise GraphError(f"{name} is of type {kind}, which NumPy lacks ({error}); give "
+                             f"{name} as float32 or int64 (tensor.to)") from error
+        return tensor.float().numpy()
+
+
+def _odd_row(values: Any) -> str:
+    """Which row of nested lists has another length than the first; empty if none has."""
+    if not isinstance(values, (list, tuple)):
+        return ""
+    lengths = [_length(row) for row in values]
+    for number, length in enumerate(lengths):
+        if length != lengths[0]:
+            first, here = ("is no list" if one is None else f"is of length {one}"
+                           for one in (lengths[0], length))
+            return f"row {number} {here}, but row 0 {first}"
+    return ""
+
+
+def _length(row: Any) -> int | None:
+    try:
+        return None if isinstance(row, str) else len(row)
+    except Exception:  # it has none, or does not say
+        return None
 
 
 def as_splits(values: Callable[[str], Any],
@@ -55,19 +131,27 @@ def as_splits(values: Callable[[str], Any],
         If there are neither.
     """
     if parts is not None:
-        return {name: as_array(members) for name, members in parts.items()}
+        if not isinstance(parts, Mapping) or not {"train"} <= {*parts} <= {*_MASKS}:
+            found = ", ".join(map(str, parts)) if isinstance(parts, Mapping) else parts
+            raise GraphError(f"parts is {str(found)[:_LONGEST] or 'empty'}, but names of splits "
+                             f"are train (which is needed), validation and test; give a dict of "
+                             f"them, such as random_split(labels)")
+        return {name: as_array(members, f"the {name} split") for name, members in parts.items()}
     masks = {name: values(f"{mask}_mask") for name, mask in _MASKS.items()}
     if masks["train"] is None:
         raise GraphError("the graph has no train_mask; give parts=random_split(labels, ...) or "
                          "splits of your own")
-    return {name: _mask(as_array(mask), _MASKS[name])
+    return {name: _mask(as_array(mask, f"{_MASKS[name]}_mask"), _MASKS[name])
             for name, mask in masks.items() if mask is not None}
 
 
-def _mask(values: npt.NDArray[Any], name: str) -> npt.NDArray[np.bool_]:
+def _mask(values: Any, name: str) -> npt.NDArray[np.bool_]:
     """(V,) array of bool of a mask, or the first of several."""
-    if values.ndim not in (1, 2) or not np.all((values == 0) | (values == 1)):
+    if scipy.sparse.issparse(values):
+        values = values.toarray()
+    if values.dtype.kind not in "biuf" or values.ndim not in (1, 2) or 0 in values.shape[1:] \
+            or not np.all((values == 0) | (values == 1)):
         raise GraphError(f"{name}_mask is no array of booleans, one per vertex; give those, or "
                          f"numbers of vertices by parts=")
-    values = values.astype(bool)
-    return values if values.ndim == 1 else values[:, 0]
+    mask: npt.NDArray[np.bool_] = values.astype(bool)
+    return mask if mask.ndim == 1 else mask[:, 0]

@@ -11,10 +11,10 @@ from functools import lru_cache
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph import LOOPED, Graph
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.seeds import generator_of
-from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
+from hypercast.reference.array_types import BoolArray, FloatArray, IntArray, SparseArray
 from hypercast.rtl.isa import Split
 
 __all__ = ["VertexCut", "largest_part"]
@@ -25,9 +25,10 @@ class VertexCut:
 
     Every vertex draws a part. An edge is in that of its end of lower degree, so that those of high
     degree are cut. A vertex is in each part that has an edge of it, and is a vertex of its own
-    there: each part is normalised as a graph of its own. A vertex without edges is in the part it
-    drew. Of a vertex' loss, a part has the share of its edges that are there. So the mean of the
-    batches' losses is the mean over the vertices to train on, each counted once.
+    there: each part is normalised as a graph of its own. Where that adds loops, every copy of a
+    vertex has the vertex' loop, with the weight that the graph gives it. A vertex without edges is
+    in the part it drew. Of a vertex' loss, a part has the share of its edges that are there. So the
+    mean of the batches' losses is the mean over the vertices to train on, each counted once.
 
     Parameters
     ----------
@@ -55,6 +56,7 @@ class VertexCut:
         self._graph, self._normalisation, self._epsilon = graph, normalisation, gin_epsilon
         self._layers, self._parts = layers, parts
         self._degrees, self._drawn, self._edge_parts = _dealt(graph, parts, seed)
+        self._loops: FloatArray = graph.with_loops().edges.diagonal()
         self._train: BoolArray = graph.splits == Split.TRAIN
         self._batch = lru_cache(maxsize=None)(self._cut)
         shares = [self._shares(part) for part in range(parts)]
@@ -93,6 +95,8 @@ class VertexCut:
         edges = scipy.sparse.csr_array(
             (graph.edges.data[here], graph.edges.indices[here], starts), shape=graph.edges.shape)
         own = replace(graph, edges=edges).among(vertices)
+        if self._normalisation in LOOPED:
+            own = replace(own, edges=_with_loops(own.edges, self._loops[vertices]))
         matrix = own.normalised(self._normalisation, self._epsilon)
         return MiniBatch(
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers, number=part,
@@ -115,6 +119,18 @@ def largest_part(graph: Graph, parts: int, seed: int) -> tuple[int, int]:
     here[alone, drawn[alone]] = True
     return (int(np.count_nonzero(here, axis=0).max()),
             int(np.bincount(edge_parts, minlength=parts).max()))
+
+
+def _with_loops(edges: SparseArray, loops: FloatArray) -> SparseArray:
+    """A part's edges with these loops, and no others; one of weight 0 is stored, too."""
+    entries, numbers = edges.tocoo(), np.arange(len(loops))
+    others = entries.row != entries.col
+    found = scipy.sparse.csr_array((
+        np.concatenate([entries.data[others], loops]),
+        (np.concatenate([entries.row[others], numbers]),
+         np.concatenate([entries.col[others], numbers]))), shape=edges.shape)
+    found.sort_indices()
+    return found
 
 
 def _rows(graph: Graph) -> IntArray:

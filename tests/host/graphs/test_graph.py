@@ -69,6 +69,66 @@ def test_mean_normalisation(case):
         found.todense(), matrix / matrix.sum(axis=1, keepdims=True), atol=1e-15)
 
 
+@st.composite
+def weighted_loops(draw):
+    """Vertices, edges among them, loops included, each once, and their weights above 0."""
+    vertices = draw(st.integers(1, 8))
+    vertex = st.integers(0, vertices - 1)
+    edges = draw(st.lists(st.tuples(vertex, vertex), max_size=20, unique=True))
+    edges += [(loop, loop) for loop in draw(st.sets(vertex)) if (loop, loop) not in edges]
+    weights = draw(st.lists(st.floats(0.125, 8), min_size=len(edges), max_size=len(edges)))
+    return vertices, edges, weights
+
+
+@given(weighted_loops(), st.sampled_from(["symmetric", "mean"]))
+def test_loops_keep_their_weights(case, kind):
+    vertices, edges, weights = case
+    matrix = np.zeros((vertices, vertices))
+    for (source, target), weight in zip(edges, weights, strict=True):
+        matrix[target, source] = weight
+    for vertex in range(vertices):
+        matrix[vertex, vertex] = matrix[vertex, vertex] or 1.0
+    left, right = (-1.0, 0.0) if kind == "mean" else (-0.5, -0.5)
+    sums = matrix.sum(axis=1)
+    graph = make(edges, vertices, weights=weights, directed=True)
+    np.testing.assert_allclose(graph.normalised(kind).toarray(),
+                               np.diag(sums**left) @ matrix @ np.diag(sums**right), rtol=1e-12)
+
+
+def test_a_loop_of_weight_3():
+    """An edge of 1 besides: 3 / 4, where a loop of 1 would give 1 / 2."""
+    graph = make([[0, 0], [1, 0]], 2, weights=[3.0, 1.0], directed=True)
+    for kind in ("symmetric", "mean"):
+        assert graph.normalised(kind).toarray()[0, 0] == pytest.approx(0.75)
+    assert graph.normalised("given").toarray()[0].tolist() == [3, 1]
+    assert graph.normalised("neighbours").toarray()[0].tolist() == [0.75, 0.25]
+    assert graph.normalised("sum").toarray()[0].tolist() == [4, 1]
+
+
+def test_a_loop_of_weight_0_is_a_loop():
+    graph = make([[0, 0], [1, 0]], 2, weights=[0.0, 2.0], directed=True)
+    assert graph.normalised("mean").toarray().tolist() == [[0, 1], [0, 1]]
+    alone = make([[0, 0], [0, 1]], 2, weights=[0.0, 1.0], directed=True)
+    assert alone.normalised("mean").toarray().tolist() == [[0, 0], [0.5, 0.5]]
+    np.testing.assert_allclose(alone.normalised("symmetric").toarray(), [[0, 0], [0, 0.5]])
+
+
+@given(weighted_loops())
+def test_loops_of_the_real_pyg(case):
+    torch = pytest.importorskip("torch")
+    conv = pytest.importorskip("torch_geometric.nn.conv.gcn_conv")
+    vertices, edges, weights = case
+    if not edges:
+        return
+    weights = [weight * (number % 3 > 0) for number, weight in enumerate(weights)]
+    ends, values = conv.gcn_norm(torch.tensor(edges).T, torch.tensor(weights, dtype=torch.double),
+                                 vertices)
+    expected = np.zeros((vertices, vertices))
+    np.add.at(expected, (ends[1].numpy(), ends[0].numpy()), values.numpy())
+    graph = make(edges, vertices, weights=weights, directed=True)
+    np.testing.assert_allclose(graph.normalised("symmetric").toarray(), expected, rtol=1e-9)
+
+
 def test_given_weights():
     graph = make([[0, 1], [1, 1]], weights=[0.5, -2.0], directed=True)
     assert graph.normalised("given").todense().tolist() == [

@@ -13,7 +13,7 @@ from hypercast.rtl.placement import core_of, rows_of
 
 
 def make(edges, vertices, **changes):
-    return Graph.from_edges(np.reshape(edges, (-1, 2)), np.eye(vertices, 3),
+    return Graph.from_edges(np.reshape(edges, (-1, 2)), np.eye(vertices, 3) + 1,
                             np.zeros(vertices, dtype=int), train=[0], **changes)
 
 

@@ -92,6 +92,33 @@ def test_each_part_is_normalised_as_a_graph_of_its_own():
                                        own.normalised(kind).todense())
 
 
+@pytest.mark.parametrize("kind", ["symmetric", "mean"])
+def test_every_copy_of_a_vertex_has_its_loop(kind):
+    """With the weight that the graph gives it, also of 0, or 1 if it has none."""
+    random = np.random.default_rng(4)
+    matrix = matrix_of(20, 60, loops=False).tolil()
+    loops = random.choice([0.5, 3.0, 0.0, np.nan], 20)
+    edges = np.argwhere(matrix.toarray())[:, ::-1]
+    own = np.flatnonzero(~np.isnan(loops))
+    weights = np.concatenate([random.random(len(edges)) + 0.5, loops[own]])
+    graph = Graph.from_edges(np.concatenate([edges, np.stack([own, own], axis=1)]),
+                             np.ones((20, 2)), np.arange(20) % 2, train=range(20), weights=weights,
+                             directed=True)
+    expected = np.where(np.isnan(loops), 1.0, loops)
+    whole_ = cut(graph, 1, kind=kind).batch(0, 0)
+    assert (whole_.matrices[0] != graph.normalised(kind)[whole_.inputs][:, whole_.inputs]).nnz == 0
+    found, plain = cut(graph, 3, kind=kind, layers=1), cut(graph, 3, layers=1)
+    for number in range(3):
+        batch = found.batch(0, number)
+        part = plain.batch(0, number).matrices[0].toarray()
+        np.fill_diagonal(part, expected[batch.inputs])
+        sums = part.sum(axis=1)
+        safe = np.where(sums, sums, np.inf)  # a row with a loop of 0 alone
+        left, right = (safe**-0.5,) * 2 if kind == "symmetric" else (1 / safe, np.ones(len(sums)))
+        np.testing.assert_allclose(batch.matrices[0].toarray(),
+                                   left[:, None] * part * right[None, :])
+
+
 def test_parts_depend_on_the_seed_only():
     graph = graph_of(matrix_of(30, 100))
     one, same, other = cut(graph, 3), cut(graph, 3), cut(graph, 3, seed=2)

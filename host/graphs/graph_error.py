@@ -1,0 +1,38 @@
+"""What goes wrong with graphs, and what is worth to know of them."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hypercast.host.files.reading.regular_file import one_line
+
+__all__ = ["GraphError", "GraphWarning", "about"]
+
+
+class GraphError(ValueError):
+    """A graph that cannot be trained on; names the value, where it is, and what to do.
+
+    Attributes
+    ----------
+    part : str
+        What of it is wrong: ``edges``, ``features``, ``labels``, or ``train``, ``validation`` or
+        ``test``; empty if it is none of them alone.
+    """
+
+    part = ""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(one_line(text))
+
+
+class GraphWarning(UserWarning):
+    """A graph that may not be the one that was meant; says how it was taken."""
+
+
+@contextmanager
+def about(part: str) -> Iterator[None]:
+    """A context in which a ``GraphError`` is about a part of the graph."""
+    try:
+        yield
+    except GraphError as error:
+        error.part = part
+        raise
