@@ -18,7 +18,7 @@ BENCHES = {
     "boards": "several boards train together: the bits of one, kills, division, memory",
     "compiler": "speed and memory of the compiler, for a large graph and for sampled batches",
     "cora": "accuracy on Cora with 16- and 8-bit elements, and Cora on the simulated chip",
-    "epochs": "seconds of an epoch on samples on the reference, and their split; accuracy",
+    "epochs": "an epoch on the reference: dense and sparse features; samples, and accuracy",
     "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",
     "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
     "host": "mini-batches per second that the host makes, against the device's steps",

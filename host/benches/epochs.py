@@ -1,4 +1,5 @@
-"""How long epochs of sampled trainings on the reference take, what of it, and how well they learn.
+"""How long epochs on the reference take: of dense and of sparse features; of samples, what of it,
+and how well they learn.
 """
 
 import os
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from hypercast.host.benches.accuracy import FACEBOOK
+from hypercast.host.benches.feature_density import density_figures
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
@@ -34,7 +36,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     The folder with the Facebook graph's files is in the environment: HYPERCAST_FACEBOOK. Without
     it, there is only a generated graph.
     """
-    figures = []
+    figures = density_figures(progress)
     if FACEBOOK in os.environ:
         graph = Graph.load(os.environ[FACEBOOK])
         graph = graph.with_splits(**random_split(graph.labels, seed=0))
