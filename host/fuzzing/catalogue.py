@@ -2,13 +2,16 @@
 
 from itertools import accumulate
 
+from hypercast.host.fuzzing.any_values import try_any_value, try_tensors
 from hypercast.host.fuzzing.arrays import try_arrays
 from hypercast.host.fuzzing.boards import try_cluster, try_plan
 from hypercast.host.fuzzing.descriptions import try_description
+from hypercast.host.fuzzing.edge_meanings import try_edge_meanings
 from hypercast.host.fuzzing.graph_files import try_graph_file
 from hypercast.host.fuzzing.kept_runs import try_checkpoint, try_run_folder
 from hypercast.host.fuzzing.link_frames import try_link_frames
 from hypercast.host.fuzzing.options import try_options
+from hypercast.host.fuzzing.other_tasks import try_other_task
 from hypercast.host.fuzzing.sharing import try_edited_plan, try_sharing
 from hypercast.host.fuzzing.weights_files import try_weights_file
 
@@ -28,6 +31,10 @@ KINDS = {
     "plans": (try_plan, 5),
     "edited plans": (try_edited_plan, 5),
     "options of boards": (try_sharing, 5),
+    "parallel edges": (try_edge_meanings, 10),
+    "any values": (try_any_value, 10),
+    "tensors": (try_tensors, 5),
+    "graphs of other tasks": (try_other_task, 5),
 }
 _ENDS = list(accumulate(share for _, share in KINDS.values()))
 

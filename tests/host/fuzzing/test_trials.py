@@ -8,11 +8,14 @@ import pytest
 
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.fuzzing import (
+    any_values,
     arrays,
     descriptions,
+    edge_meanings,
     graph_files,
     kept_runs,
     link_frames,
+    other_tasks,
     sharing,
     weights_files,
 )
@@ -39,7 +42,7 @@ def outcomes(tmp_path, attempt, count, seed=0):
 
 
 @pytest.mark.parametrize("kind", ["graph files", "arrays", "weights", "link frames",
-                                  "edited plans"])
+                                  "edited plans", "parallel edges", "any values"])
 def test_trials_repeat(tmp_path, kind):
     attempt, _ = KINDS[kind]
     assert outcomes(tmp_path, attempt, 8) == outcomes(tmp_path, attempt, 8)
@@ -59,7 +62,8 @@ def without_an_edge(load):
     def changed(*arguments, **options):
         graph = load(*arguments, **options)
         edges = graph.edges.tolil()
-        edges[tuple(np.argwhere(graph.edges.todense())[0])] = 0
+        for place in np.argwhere(graph.edges.todense())[:1]:
+            edges[tuple(place)] = 0
         return Graph(edges=edges.tocsr(), features=graph.features, labels=graph.labels,
                      splits=graph.splits)
     return changed
@@ -74,6 +78,37 @@ def test_a_lost_edge_is_found(tmp_path, monkeypatch):
 def test_a_lost_edge_of_arrays_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(arrays.Graph, "from_edges", without_an_edge(Graph.from_edges))
     assert WrongError in outcomes(tmp_path, arrays.try_arrays, 12)[0]
+
+
+@pytest.mark.parametrize("name", ["from_scipy", "from_networkx", "from_pyg", "from_edges"])
+def test_weights_that_do_not_add_up_are_found(tmp_path, monkeypatch, name):
+    monkeypatch.setattr(edge_meanings.Graph, name, without_an_edge(getattr(Graph, name)))
+    found, notes = outcomes(tmp_path, edge_meanings.try_edge_meanings, 40)
+    own = {"from_scipy": "matrix", "from_networkx": "networkx", "from_edges": "list"}.get(
+        name, "PyTorch")
+    wrong = [note for result, note in zip(found, notes, strict=True) if result is WrongError]
+    assert wrong and all(note.startswith(own) for note in wrong if name != "from_edges")
+
+
+def test_an_error_that_is_no_refusal_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(any_values, "random_split", lambda **arguments: 1 / 0)
+    assert ZeroDivisionError in outcomes(tmp_path, any_values.try_any_value, 30)[0]
+
+
+def test_a_tensor_that_is_rounded_is_found(tmp_path, monkeypatch):
+    def changed(data):
+        graph = load(data)
+        return replace(graph, features=graph.features // 2)
+
+    load = Graph.from_pyg
+    monkeypatch.setattr(any_values.Graph, "from_pyg", changed)
+    assert WrongError in outcomes(tmp_path, any_values.try_tensors, 20)[0]
+
+
+def test_a_data_set_of_another_task_that_is_loaded_is_found(tmp_path, monkeypatch):
+    load = Graph.load
+    monkeypatch.setattr(other_tasks.Graph, "load", lambda path: load("karate"))
+    assert {*outcomes(tmp_path, other_tasks.try_other_task, 5)[0]} == {WrongError}
 
 
 def test_rounded_weights_are_found(tmp_path, monkeypatch):
