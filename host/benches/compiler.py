@@ -17,6 +17,8 @@ from hypercast.host.benches.figure import Figure
 from hypercast.host.benches.huge_graph import huge_graph
 from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.quantization import quantize
@@ -76,8 +78,9 @@ def _pairs(vertices: int, edges: int, generator: np.random.Generator) -> IntArra
 
 
 def _graph(vertices: int, pairs: IntArray) -> Graph:
-    return Graph.from_edges(pairs, np.ones((vertices, 1)), np.zeros(vertices, dtype=np.int64),
-                            train=[0])
+    return Graph(**graph_arguments(pairs, np.ones((vertices, 1)),
+                                   np.zeros(vertices, dtype=np.int64), train=[0],
+                                   parallel=Parallel.SET))
 
 
 def _ranked(graph: Graph) -> Graph:

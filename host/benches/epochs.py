@@ -15,6 +15,8 @@ from hypercast.host.benches.feature_density import density_figures
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
@@ -137,5 +139,6 @@ def community_graph(vertices: int, *, classes: int = 16, degree: float = 20.0, s
     ends[drawn, 1] = near[drawn]
     chance = np.where(np.arange(features) % classes == labels[:, None], 2 * noise, noise)
     present = generator.random((vertices, features)) < chance
-    return Graph.from_edges(ends[ends[:, 0] != ends[:, 1]], present, labels,
-                            **random_split(labels, train=train, validation=0.1, seed=seed))
+    return Graph(**graph_arguments(
+        ends[ends[:, 0] != ends[:, 1]], present, labels,
+        **random_split(labels, train=train, validation=0.1, seed=seed), parallel=Parallel.SET))

@@ -28,6 +28,8 @@ from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.files.kept_values import KeptValues
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.graphs.sampling.edge import EdgeDraw
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
@@ -98,8 +100,9 @@ def _graph() -> Graph:
     ends = (_VERTICES * generator.random(_EDGES)**2).astype(np.int64)
     pairs = generator.permutation(_VERTICES)[ends].reshape(-1, 2)
     # Features stay on the board: what the host does with them is not measured here.
-    return Graph.from_edges(pairs, scipy.sparse.csr_array((_VERTICES, _WIDTHS[0])),
-                            np.zeros(_VERTICES, dtype=np.int64), train=[0])
+    return Graph(**graph_arguments(pairs, scipy.sparse.csr_array((_VERTICES, _WIDTHS[0])),
+                                   np.zeros(_VERTICES, dtype=np.int64), train=[0],
+                                   parallel=Parallel.SET))
 
 
 class _Neighbours:

@@ -18,6 +18,8 @@ from hypercast.host.benches.against_float import (
 from hypercast.host.benches.figure import Figure
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.network import Network
 
@@ -74,7 +76,8 @@ def many_features_graph(*, vertices: int = 5_000, edges: int = 170_000, features
     values = scipy.sparse.csr_array(
         (np.ones(len(rows)), (rows, columns)), shape=(vertices, features))
     values = scipy.sparse.csr_array(scipy.sparse.diags_array(1 / values.sum(axis=1)) @ values)
-    return Graph.from_edges(ends, values, labels, **random_split(labels, seed=seed))
+    return Graph(**graph_arguments(ends, values, labels, **random_split(labels, seed=seed),
+                                   parallel=Parallel.SET))
 
 
 def many_features_figures(progress: Callable[[str], None], *, seeds: int, epochs: int,

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
@@ -172,6 +174,7 @@ def _graph(generator: np.random.Generator, vertices: int, features: int, classes
         labels = (generator.random((vertices, classes)) < 0.3).astype(int)
     splits = generator.permutation(vertices)
     half, most = max(vertices // 2, 1), vertices * 3 // 4
-    return Graph.from_edges(
+    return Graph(**graph_arguments(
         ends, values.tocsr(), labels, train=splits[:half], validation=splits[half:most],
-        test=splits[max(half, most):], directed=bool(generator.integers(2)))
+        test=splits[max(half, most):], directed=bool(generator.integers(2)),
+        parallel=Parallel.SET))

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 
 __all__ = ["stale_graph"]
 
@@ -62,6 +64,7 @@ def stale_graph(*, vertices: int = 1500, classes: int = 6, degree: float = 66.0,
                                     shape=(vertices, features))
     matrix.data[:] = 1.0  # a word that is drawn twice counts once
     order = generator.permutation(vertices)
-    return Graph.from_edges(
+    return Graph(**graph_arguments(
         np.concatenate([edges, edges[:, ::-1]]), matrix, labels, train=order[:vertices // 10],
-        validation=order[vertices // 10:3 * vertices // 10], test=order[3 * vertices // 10:])
+        validation=order[vertices // 10:3 * vertices // 10], test=order[3 * vertices // 10:],
+        parallel=Parallel.SET))

@@ -8,6 +8,8 @@ import numpy as np
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph_arguments import graph_arguments
+from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.utilisation import Utilisation, utilisation
 from hypercast.host.training.prepare import open_device, prepare
@@ -45,10 +47,10 @@ def synthetic_graph(vertices: int, edges: int, features: int, classes: int, seed
     rng = np.random.default_rng(seed)
     weights = np.arange(1, vertices + 1) ** -0.5
     pairs = rng.choice(vertices, size=(edges, 2), p=weights / weights.sum())
-    return Graph.from_edges(
+    return Graph(**graph_arguments(
         pairs, rng.normal(size=(vertices, features)), rng.integers(0, classes, vertices),
         train=np.arange(0, vertices, 2), validation=np.arange(1, vertices, 4),
-        test=np.arange(3, vertices, 4))
+        test=np.arange(3, vertices, 4), parallel=Parallel.SET))
 
 
 class Step(NamedTuple):

@@ -12,7 +12,7 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.cycle_model.default_orders import YARDSTICK, expected_workload
 from hypercast.host.cycle_model.orders import choose_orders
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph import LOOPED, Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
 from hypercast.host.planner.plan import NOT_YET, Plan
@@ -88,9 +88,10 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         if count > boards:
             break
         progress(f"cutting the graph for {count} boards")
-        vertices, edges = largest_part(graph, count, recipe.seed)
-        # Each copy of a vertex has a loop of its own, if there are such.
-        cuts.append((count, vertices, edges + vertices * (matrix.nnz > graph.edges.nnz)))
+        # Each copy of a vertex has a loop of its own, if vertices have such.
+        looped = recipe.normalisation in (*LOOPED, "sum")
+        vertices, edges = largest_part(graph, count, recipe.seed, looped=looped)
+        cuts.append((count, vertices, edges + vertices * looped))
     return _problem(description, cluster, network, replace(
         whole, divisions=divisions, cuts=tuple(cuts)))
 

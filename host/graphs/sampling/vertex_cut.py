@@ -104,19 +104,23 @@ class VertexCut:
             * (self._parts / np.count_nonzero(self._train)))
 
 
-def largest_part(graph: Graph, parts: int, seed: int) -> tuple[int, int]:
+def largest_part(graph: Graph, parts: int, seed: int, *, looped: bool = False) -> tuple[int, int]:
     """The most vertices, and the most edges, that a part of a ``VertexCut`` has.
 
     Parameters
     ----------
     graph, parts, seed
         As of ``VertexCut``.
+    looped : bool
+        Whether every vertex has a loop in each part, besides the edges; they are not counted then.
     """
     degrees, drawn, edge_parts = _dealt(graph, parts, seed)
     here = np.zeros((graph.vertices, parts), dtype=bool)
     here[_rows(graph), edge_parts] = here[graph.edges.indices, edge_parts] = True
     alone = np.flatnonzero(degrees == 0)
     here[alone, drawn[alone]] = True
+    if looped:
+        edge_parts = edge_parts[_rows(graph) != graph.edges.indices]
     return (int(np.count_nonzero(here, axis=0).max()),
             int(np.bincount(edge_parts, minlength=parts).max()))
 

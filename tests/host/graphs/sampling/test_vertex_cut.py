@@ -108,6 +108,11 @@ def test_every_copy_of_a_vertex_has_its_loop(kind):
     whole_ = cut(graph, 1, kind=kind).batch(0, 0)
     assert (whole_.matrices[0] != graph.normalised(kind)[whole_.inputs][:, whole_.inputs]).nnz == 0
     found, plain = cut(graph, 3, kind=kind, layers=1), cut(graph, 3, layers=1)
+    vertices, edges = largest_part(graph, 3, 1, looped=True)
+    assert vertices == max(len(found.batch(0, number).inputs) for number in range(3))
+    assert edges == max(
+        np.count_nonzero(one - np.diag(np.diag(one))) for number in range(3)
+        for one in [found.batch(0, number).matrices[0].toarray()])
     for number in range(3):
         batch = found.batch(0, number)
         part = plain.batch(0, number).matrices[0].toarray()
