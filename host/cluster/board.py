@@ -3,23 +3,25 @@
 import reprlib
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
-from hypercast.host.cluster.link import ClusterLink
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink
+from hypercast.host.training.description.conversion import DescriptionError, Within, checked
 from hypercast.host.training.description.device import Device
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
 
-__all__ = ["NO_OVERLAP", "PIECES", "ROWS", "Board", "board_of"]
+__all__ = ["MOST_BOARDS", "NO_OVERLAP", "PIECES", "ROWS", "Board", "board_of"]
 
 #: When what a board has made leaves it: row by row while it is made; as a whole, while the board
 #: computes something else; or as a whole, while the board waits.
 ROWS, PIECES, NO_OVERLAP = _TRANSFERS = ("rows", "pieces", "waiting")
 
+#: Boards of a cluster.
+MOST_BOARDS = 1024
 _KINDS = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
 #: PCIe Gen3 x4: 31.5 Gb/s, four fifths of which are data; and a call of the operating system.
 _PCIE = ClusterLink(bandwidth=25e9 / 8, latency=10e-6)
@@ -73,11 +75,15 @@ class Board:
         return self.config.hash, self.clock
 
 
-#: Keys of a section, and their types.
+#: Keys of a section, and their types. Each board is compared with each other one, so a thousand are
+#: many. A chip has a clock of 1 kHz to 100 GHz, and up to a petabyte. The ways to it are
+#: those of ``ClusterLink``.
 _HINTS = {
-    "board": str, "count": int, "preset": str | None, "megahertz": float | None,
-    "gigabytes": float | None, "host_gigabits": float | None, "host_microseconds": float | None,
-    "transfers": str | None, "device": str | None, **_FIELDS}
+    "board": str, "count": Annotated[int, Within(1, MOST_BOARDS)], "preset": str,
+    "megahertz": Annotated[float, Within(1e-3, 1e5)],
+    "gigabytes": Annotated[float, Within(1e-6, 1e6)],
+    "host_gigabits": GIGABITS, "host_microseconds": MICROSECONDS, "transfers": str, "device": str,
+    **_FIELDS}
 
 
 def board_of(group: str, values: dict[str, Any]) -> list[Board]:
@@ -102,14 +108,6 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
         raise DescriptionError(f"[{section}] board must be one of {', '.join(sorted(_KINDS))}, "
                                f"not {reprlib.repr(kind)}", section, "board")
     count = given.pop("count", 1)
-    if not 1 <= count <= 1024:
-        raise DescriptionError(f"[{section}] count must be 1 to 1024, not {count}", section,
-                               "count")
-    for key in ("megahertz", "gigabytes", "host_gigabits", "host_microseconds"):
-        value = given.get(key)
-        if value is not None and not 0 < value < 1e9 and (key, value) != ("host_microseconds", 0):
-            raise DescriptionError(f"[{section}] {key} must be above 0, and below 1e9, not {value}",
-                                   section, key)
     config = _config(section, kind, given)
     device = given.get("device")
     if device is not None and ("," in device or not _known(device)):
@@ -118,7 +116,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
     host, transfers = _way_out(kind)
     host = ClusterLink(bandwidth=_or(given.get("host_gigabits"), 1e9 / 8, host.bandwidth),
                        latency=_or(given.get("host_microseconds"), 1e-6, host.latency))
-    transfers = given.get("transfers") or transfers
+    transfers = given.get("transfers", transfers)
     if transfers not in _TRANSFERS:
         raise DescriptionError(f"[{section}] transfers must be {', '.join(_TRANSFERS[:-1])} or "
                                f"{_TRANSFERS[-1]}, not {reprlib.repr(transfers)}", section,
@@ -145,7 +143,7 @@ def _or(value: float | None, unit: float, otherwise: float) -> float:
 
 def _config(section: str, kind: str, given: dict[str, Any]) -> Config:
     """The chip of a section; its channels have what memory the board has."""
-    preset = given.get("preset") or _KINDS[kind].preset
+    preset = given.get("preset", _KINDS[kind].preset)
     if preset not in PRESETS:
         raise DescriptionError(f"[{section}] preset must be one of {', '.join(PRESETS)}, not "
                                f"{reprlib.repr(preset)}", section, "preset")
@@ -168,10 +166,16 @@ def _config(section: str, kind: str, given: dict[str, Any]) -> Config:
         memory = ZYNQ_BOARDS[kind].memory_size
     if memory is None:
         return config
-    words = min(memory // (2 * config.cores * config.word_width // 8), 1 << ADDRESS_WIDTH)
+    word = 2 * config.cores * config.word_width // 8  # a word of each channel
+    words = memory // word
     if words < 64:
         raise DescriptionError(f"[{section}] gigabytes is {size}, which leaves {words} words for "
                                f"each memory channel; give more", section, "gigabytes")
+    if words >= 2 << ADDRESS_WIDTH and size is not None:
+        raise DescriptionError(f"[{section}] gigabytes is {size}, but this chip's addresses reach "
+                               f"{(word << ADDRESS_WIDTH) / 1e9:g}; give that or less", section,
+                               "gigabytes")
+    words = min(words, 1 << ADDRESS_WIDTH)
     return config.replace(channel_words=1 << (words.bit_length() - 1))
 
 

@@ -10,17 +10,19 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from hypercast.host.cluster.board import Board, board_of
-from hypercast.host.cluster.link import ClusterLink, Route
+from hypercast.host.cluster.board import MOST_BOARDS, Board, board_of
+from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink, Route
 from hypercast.host.cluster.presets import CLUSTERS
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, Name, checked
 from hypercast.host.training.description.document import SUFFIXES, read_document
 
 __all__ = ["Cluster", "Connection", "load_cluster"]
 
 _SECTIONS = ("boards", "links")
-_LINK_HINTS = {"gigabits": float, "microseconds": float, "boards": tuple[str, ...],
+_LINK_HINTS = {"gigabits": GIGABITS, "microseconds": MICROSECONDS, "boards": tuple[str, ...],
                "direct": bool}
+#: Pairs of boards that all links join: those of a few switches of as many boards as there can be.
+_MOST_PAIRS = 4 * MOST_BOARDS**2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,15 +101,25 @@ class Cluster:
             for part, keys in value.items() if isinstance(value, dict) else [("", None)]:
                 if not isinstance(keys, dict):
                     raise DescriptionError(f"{name} must be sections [{name}.NAME] with keys, not "
-                                           f"{part or value!r} alone", name)
+                                           f"{reprlib.repr(part or value)} alone", name)
+                checked(f"{name}.{part}", {"NAME": part}, {"NAME": Name})
         if not sections.get("boards"):
             raise DescriptionError("there are no boards; give sections like [boards.fast] with "
                                    "board = \"vcu128\"")
-        boards = tuple(itertools.chain.from_iterable(
-            board_of(name, keys) for name, keys in sections["boards"].items()))
+        boards: list[Board] = []
+        for name, keys in sections["boards"].items():
+            boards += board_of(name, keys)
+            if len(boards) > MOST_BOARDS:
+                raise DescriptionError(f"[boards.{name}] makes the boards {len(boards)}; describe "
+                                       f"at most {MOST_BOARDS} in all", f"boards.{name}", "count")
         names = tuple(board.name for board in boards)
-        return cls(boards, tuple(_connection(name, keys, names)
-                                 for name, keys in sections.get("links", {}).items()))
+        connections = tuple(_connection(name, keys, names)
+                            for name, keys in sections.get("links", {}).items())
+        if sum(len(one.boards)**2 for one in connections) > _MOST_PAIRS:
+            raise DescriptionError(f"{len(connections)} links join more than {_MOST_PAIRS} pairs "
+                                   f"of boards, counting each for every link; name the boards of "
+                                   f"each link", "links")
+        return cls(tuple(boards), connections)
 
     @cached_property
     def _routes(self) -> dict[tuple[str, str], Route]:
@@ -117,10 +129,10 @@ class Cluster:
             for source, target in itertools.permutations(connection.boards, 2):
                 parts = [connection.link] if connection.direct else [
                     boards[source].host, connection.link, boards[target].host]
-                of = f"{connection.name} of " if connection.direct else ""
+                of = f", {connection.name}" if connection.direct else ""
                 route = Route(bandwidth=min(part.bandwidth for part in parts),
                               latency=math.fsum(part.latency for part in parts),
-                              ports=(f"{of}{source}, out", f"{of}{target}, in"))
+                              ports=(f"{source}{of}, out", f"{target}{of}, in"))
                 old = found.get((source, target))
                 if old is None or route.bandwidth > old.bandwidth:
                     found[source, target] = route
@@ -176,11 +188,9 @@ def _connection(name: str, values: dict[str, Any], boards: tuple[str, ...]) -> C
     given = checked(section, values, _LINK_HINTS)
     if "gigabits" not in given:
         raise DescriptionError(f"[{section}] needs gigabits, how many pass in a second", section)
-    for key, least in (("gigabits", 1e-9), ("microseconds", 0.0)):
-        if not least <= given.get(key, 1) < 1e9:
-            raise DescriptionError(
-                f"[{section}] {key} must be {'at least 0' if least == 0 else 'above 0'}, and below "
-                f"1e9, not {given[key]}", section, key)
+    if len(given.get("boards", boards)) < min(len(boards), 2):
+        raise DescriptionError(f"[{section}] boards has {len(given['boards'])}, so that it joins "
+                               f"nothing; name two or more, or leave boards out", section, "boards")
     return Connection(name=name, boards=given.get("boards", boards),
                    direct=given.get("direct", False),
                    link=ClusterLink(bandwidth=given["gigabits"] * 1e9 / 8,
@@ -205,7 +215,7 @@ def load_cluster(source: str) -> Cluster:
     if not source.endswith(SUFFIXES):
         near = difflib.get_close_matches(source, CLUSTERS, n=1)
         advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(CLUSTERS)}"
-        raise DescriptionError(f"{source} is neither a cluster's name nor a file that ends in "
+        raise DescriptionError(f"{source!r} is neither a cluster's name nor a file that ends in "
                                f"{', '.join(SUFFIXES)}; {advice}")
     path = Path(source)
     document = read_document(path)

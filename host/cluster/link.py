@@ -1,8 +1,17 @@
 """Ways that bytes take from one board to another."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-__all__ = ["ClusterLink", "Route"]
+from hypercast.host.training.description.conversion import Within
+
+__all__ = ["GIGABITS", "MICROSECONDS", "ClusterLink", "Route"]
+
+#: Gigabits in a second, as files give them: from 1 kb/s of a slow serial port to 1 Pb/s, which no
+#: switch has. So a time is finite, whatever passes.
+GIGABITS = Annotated[float, Within(1e-6, 1e6)]
+#: Microseconds of latency, as files give them: up to 100 s, which no link has.
+MICROSECONDS = Annotated[float, Within(0, 1e8)]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,8 @@
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs
+import itertools
+import re
 import shlex
 import sys
 import traceback
@@ -18,6 +20,8 @@ __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
 #: What is said of errors that are no refusals.
 UNFORESEEN = "this should have been refused with a reason"
 
+#: An option with nothing for its value.
+_EMPTY = re.compile(r"--?[\w-]+=")
 _ERRORS = "hypercast.as_it_came"
 #: Where a context keeps the command line.
 _COMMAND_LINE = "hypercast.command_line"
@@ -40,7 +44,11 @@ class CommandGroup(click.Group):
             return super().main(*args, **kwargs)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
-        """Take a command line apart, and remember it."""
+        """Take a command line apart, and remember it; what is empty there is a slip."""
+        for before, text in itertools.pairwise(["", *arguments]):
+            if not text or _EMPTY.fullmatch(text):
+                name = text.strip("=") or (before if before.startswith("-") else "an argument")
+                raise click.UsageError(f"{name} is empty; give a value, or leave it out", context)
         context.meta[_COMMAND_LINE] = shlex.join(["hypercast", *arguments])
         return super().parse_args(context, arguments)
 

@@ -3,7 +3,6 @@
 import functools
 import json
 import math
-import os
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -61,19 +60,8 @@ class _Output(click.Path):
         return path
 
 
-class _Folder(click.Path):
-    """A folder that is to be written to; an empty name is a slip, not the working folder."""
-
-    def convert(self, value: Any, parameter: click.Parameter | None,
-                context: click.Context | None) -> Path:
-        if not os.fspath(value):
-            self.fail("it is empty; give the name of a folder", parameter, context)
-        super().convert(value, parameter, context)
-        return Path(value)
-
-
 #: Type of options that name a folder to write to.
-FOLDER = _Folder(file_okay=False)
+FOLDER = click.Path(file_okay=False, path_type=Path)
 #: Type of options that name a file to write.
 OUTPUT = _Output()
 #: Type of options that name a drawing to write.

@@ -120,7 +120,7 @@ __all__ = ["train"]
               help="With --scheme layers and --staleness, on a whole graph: so many chunks of "
                    "vertices follow each other through the layers; rows of those to come are "
                    "those of the step before, and weights are not older.")
-@click.option("--timeout", type=NumberRange(0, min_open=True), default=None,
+@click.option("--timeout", type=NumberRange(0, 1e7, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from hypercast.host.eda.exploration import Candidate
+from hypercast.host.files.drawn_text import drawn_text
 
 __all__ = ["draw_pareto"]
 
@@ -29,6 +30,6 @@ def draw_pareto(candidates: Sequence[Candidate], best: Sequence[Candidate],
     axes.plot([one.taken for one in best], [one.seconds * 1e3 for one in best], color="grey",
               drawstyle="steps-post", linewidth=1)
     axes.set(xlabel="largest share of a resource, estimated", ylabel="ms for a step, predicted",
-             yscale="log", title=title)
+             yscale="log", title=drawn_text(title))
     axes.legend()
     return figure

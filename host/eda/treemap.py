@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from hypercast.host.eda.chip_area import ChipArea
+from hypercast.host.files.drawn_text import drawn_text
 
 __all__ = ["draw_treemap", "squarified"]
 
@@ -74,7 +75,7 @@ def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
     """
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots()
-    axes.set(title=title, xlim=(0, 1), ylim=(0, 1))
+    axes.set(title=drawn_text(title), xlim=(0, 1), ylim=(0, 1))
     axes.axis("off")
     groups: dict[str, dict[str, float]] = {}
     for name, block in area.blocks.items():
@@ -99,5 +100,5 @@ def _draw_group(axes: Axes, sizes: Mapping[str, float], place: Place,
         label = f"{name}\n{sizes[name] / total:.1%}"
         longest = max(map(len, label.splitlines()))
         if width > longest * _CHARACTER and height > 2 * _LINE:
-            axes.text(left + width / 2, low + height / 2, label, ha="center", va="center",
-                      fontsize=8)
+            axes.text(left + width / 2, low + height / 2, drawn_text(label), ha="center",
+                      va="center", fontsize=8)

@@ -1,18 +1,21 @@
 """Damaged clusters and plans: what describes several boards."""
 
+import itertools
 import math
 import tomllib
+from datetime import date
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import tomli_w
 
-from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.presets import CLUSTERS
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.trial import READ, SAME, Trial, refused, require
-from hypercast.host.fuzzing.value_damage import damaged_tree
+from hypercast.host.fuzzing.value_damage import EDGES, damaged_tree
+from hypercast.host.planner.gantt import draw_gantt
 from hypercast.host.planner.plan_file import load_plan, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
@@ -22,9 +25,19 @@ from hypercast.reference.network import Network
 
 __all__ = ["try_cluster", "try_plan"]
 
+#: Boards that a plan is looked for, so that a trial is quick.
+_FEW = 8
+
+
+#: Texts that do not print, or that mean something else to what prints and draws them.
+_TEXTS = ("a\u202eb", "\u200b", "\x1b[31m", r"$\frac$", "[/b]", "[bold]", "a b", "a,b", "\u3164",
+          "x" * 65, "vcu128-0", "none", "%s", "<b>")
+#: Values of other kinds, and numbers that make a time no number, or that are beyond all others.
+_EDGES = (*EDGES, *_TEXTS, date(2020, 1, 2), 1e-320, 1e-9, 1e-6, 1e9, 10**36, 10**18, 65)
+
 
 def try_cluster(trial: Trial) -> str:
-    """A cluster's file."""
+    """A cluster's file: read, and planned and drawn for."""
     name = trial.random.choice(list(CLUSTERS))
     path, whole = _damaged(trial, CLUSTERS[name])
     try:
@@ -37,7 +50,32 @@ def try_cluster(trial: Trial) -> str:
     require(len(cluster.boards) == count, f"there are {len(cluster.boards)} boards, not {count}")
     for board in cluster.boards:
         require(board.memory > 0 and 0 < board.clock < math.inf, f"{board} cannot be")
+        require(board.name.isprintable(), f"the name {board.name!r} does not print")
+    for one, other in itertools.combinations(cluster.boards[:9], 2):
+        if cluster.joined(one, other):
+            seconds = cluster.route(one, other).seconds(1 << 60)
+            require(0 < seconds < math.inf, f"{one.name} sends to {other.name} in {seconds} s")
+    if len(cluster.boards) <= _FEW:
+        _plan_for(trial, cluster, str(path))
     return SAME if sections == CLUSTERS[name] else READ
+
+
+def _plan_for(trial: Trial, cluster: Cluster, path: str) -> None:
+    """Plan for a cluster, and draw a schedule."""
+    try:
+        cluster.require_joined()
+        problem = Problem.of_network(
+            cluster, Network.of_widths([24, 8, 4]),
+            Statistics(vertices=(400,) * 3, edges=(2000,) * 2, sampled=True), micro_batches=4)
+        plans = search(problem).plans
+    except ValueError as error:
+        refused(error, [path, "boards", "no plan"])
+        return
+    for plan in plans:
+        require(0 < plan.seconds < math.inf, f"{plan.strategy} takes {plan.seconds} s")
+    drawn = [plan for plan in plans if plan.intervals]
+    if drawn and any("$" in name for plan in drawn for name in plan.boards):
+        draw_gantt(trial.folder / "schedule.svg", trial.random.choice(drawn))
 
 
 def try_plan(trial: Trial) -> str:
@@ -81,7 +119,7 @@ def _damaged(trial: Trial, sections: dict[str, Any]) -> tuple[Path, bool]:
         if not whole:
             trial.note(damage_file(random, path))
         return path, whole
-    changed, text = damaged_tree(random, sections)
+    changed, text = damaged_tree(random, sections, _EDGES, _TEXTS)
     try:
         path.write_text(tomli_w.dumps(changed), encoding="utf-8")
     except (TypeError, ValueError, AttributeError, RecursionError):  # no value of such files

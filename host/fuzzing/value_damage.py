@@ -1,7 +1,7 @@
 """Damage to values: what JSON, TOML and YAML files say, and arrays."""
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -21,22 +21,35 @@ _REALS = (np.nan, np.inf, -np.inf, 1e308, 1e-320, -1.0, 0.5, 2.0**31, 2.0**63, 1
 _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)
 
 
-def damaged_tree(random: Random, value: Any) -> tuple[Any, str]:
-    """A copy of nested dictionaries and lists after some damage, and what it was."""
+def damaged_tree(random: Random, value: Any, edges: Sequence[Any] = EDGES,
+                 names: Sequence[str] = _NAMES) -> tuple[Any, str]:
+    """A copy of nested dictionaries and lists after some damage, and what it was.
+
+    Parameters
+    ----------
+    random : random.Random
+        Decides what is done.
+    value : dict or list
+        What is damaged.
+    edges : sequence
+        Values that others become.
+    names : sequence of str
+        Names that keys become.
+    """
     value = list(value) if isinstance(value, tuple) else copy.deepcopy(value)
     places = list(_places(value))
     if not places:
-        return random.choice(EDGES), "replaced all"
+        return random.choice(edges), "replaced all"
     holder, key = random.choice(places)
     kind = random.choice(("value", "value", "value", "delete", "rename", "wrap", "swap", "deep"))
     match kind:
         case "value":
-            holder[key] = new = random.choice(EDGES)
+            holder[key] = new = random.choice(edges)
             return value, f"{key!r} became {str(new)[:40]!r}"
         case "delete":
             del holder[key]
         case "rename" if isinstance(holder, dict):
-            holder[random.choice(_NAMES)] = holder.pop(key)
+            holder[random.choice(names)] = holder.pop(key)
         case "swap":
             other, there = random.choice(places)
             if other is not holder[key] and holder is not other[there]:

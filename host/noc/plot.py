@@ -7,6 +7,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from hypercast.host.compiler.network_loads import Bound
+from hypercast.host.files.drawn_text import drawn_text
 from hypercast.host.noc.cube import draw_links
 from hypercast.host.noc.measurement import Measurement, measure
 from hypercast.host.noc.patterns import Traffic, creation_cycles
@@ -67,7 +68,7 @@ def draw(simulation: NetworkSimulation, traffic: Traffic, config: Config,
         Title of the drawing.
     """
     figure = Figure(figsize=(13, 6), layout="constrained")
-    figure.suptitle(f"{title}, {config.cores} cores, {config.planes} planes, "
+    figure.suptitle(f"{drawn_text(title)}, {config.cores} cores, {config.planes} planes, "
                     f"{config.eject} ejection ports")
     curve, cube = figure.subplots(1, 2)
     rates, latencies = latency_curve(simulation, traffic, config, result.bound, **options)

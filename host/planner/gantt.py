@@ -3,6 +3,7 @@
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hypercast.host.files.drawn_text import drawn_text
 from hypercast.host.planner.plan import Plan
 from hypercast.host.schedules.execution import FORWARD
 
@@ -49,7 +50,8 @@ def draw_gantt(plan: Plan) -> Figure:
         if interval.end - interval.begin > _NUMBERED * end and not interval.transfer:
             axes.text((interval.begin + interval.end) * 500, row, str(interval.micro_batch + 1),
                       fontsize=6, ha="center", va="center", color="white")
-    axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms, predicted",
+    axes.set_yticks(range(len(tracks)), [*map(drawn_text, tracks)])
+    axes.set(xlabel="ms, predicted",
              title=f"{plan.strategy}, {plan.schedule}: {plan.scheme}")
     axes.invert_yaxis()
     axes.legend(handles=[Patch(color=_COLOURS[key], label=name) for key, name in _NAMES.items()],

@@ -1,9 +1,9 @@
 """Plans as files: every number can be edited by hand, and is checked when it is read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import tomli_w
 
@@ -25,17 +25,23 @@ from hypercast.host.planner.strategies import (
     vertex_cut,
 )
 from hypercast.host.schedules.schedule import SCHEDULES
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, Within, checked
 from hypercast.host.training.description.document import read_document
 
 __all__ = ["load_plan", "plan_boards", "plan_divisions", "plan_of_sections", "plan_text"]
 
+Found = TypeVar("Found")
+
 _SECTIONS = ("plan", "training", "shares")
-_PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": int, "split": tuple[int, ...]}
+#: More vertices, micro-batches or pieces of layers no training has.
+_COUNT = Annotated[int, Within(1, (1 << 31) - 1)]
+#: A smaller share of a graph has no vertex.
+_PART = Annotated[float, Within(1e-9, 1)]
+_PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": _COUNT, "split": tuple[_COUNT, ...]}
 _TRAINING_HINTS = {"vertices": tuple[int, ...], "edges": tuple[int, ...],
                    "layers": tuple[str, ...], "boards": tuple[str, ...], "micro_batches": int}
-_SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[int, ...], "in_flight": int,
-                "micro_batches": int, "part": float}
+_SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[_COUNT, ...], "in_flight": _COUNT,
+                "micro_batches": _COUNT, "part": _PART}
 _DISCIPLINES = {one.strategy: one for one in (
     one_board.DISCIPLINE, bapipe.DISCIPLINE, equal_layers.GPIPE, equal_layers.ONE_BY_ONE,
     gnnpipe.DISCIPLINE, graphpipe.DISCIPLINE, piper.DISCIPLINE, pipedream.DISCIPLINE,
@@ -63,6 +69,14 @@ def plan_text(problem: Problem, plan: Plan) -> str:
             + tomli_w.dumps({"plan": chosen, "training": _training(problem), "shares": shares}))
 
 
+class _Values(NamedTuple):
+    """Keys and values of a plan's sections, each value of its kind."""
+
+    plan: dict[str, Any]
+    training: dict[str, Any]
+    shares: dict[str, dict[str, Any]]
+
+
 def load_plan(path: Path, problem: Problem) -> Plan:
     """The ``Plan`` in a file, with what it takes as it is there.
 
@@ -71,12 +85,7 @@ def load_plan(path: Path, problem: Problem) -> Plan:
     DescriptionError
         If it makes no sense, or is for another training or other boards; names the line.
     """
-    document = read_document(path)
-    try:
-        return plan_of_sections(document.sections, problem)
-    except DescriptionError as error:
-        place = document.place(error.section, error.key)
-        raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
+    return _of_file(path, lambda values: _plan_of(values, problem))
 
 
 def plan_boards(path: Path) -> int:
@@ -85,24 +94,15 @@ def plan_boards(path: Path) -> int:
     Raises
     ------
     DescriptionError
-        If it names none.
+        If a value is of another kind, or no board is named.
     """
-    shares = read_document(path).sections.get("shares")
-    names = [name for share in shares.values() if isinstance(share, dict)
-             for name in share.get("boards", ()) if isinstance(name, str)] \
-        if isinstance(shares, dict) else []
-    if not names:
-        raise DescriptionError(f"{path} is no plan: it has no section like [shares.1] with boards; "
-                               f"take a file that hypercast plan -o wrote", "shares")
-    return len(names)
+    return _of_file(path, _boards_of)
 
 
 def plan_divisions(path: Path) -> list[int]:
-    """Into how many parts, or chunks, the plan in a file may divide a whole graph."""
-    plan = read_document(path).sections.get("plan")
-    pieces = plan.get("pieces") if isinstance(plan, dict) else None
-    return sorted({count for count in (plan_boards(path), pieces)
-                   if isinstance(count, int) and count > 1})
+    """Into how many parts, or chunks, the plan in a file may divide a whole graph; as above."""
+    return _of_file(path, lambda values: sorted(
+        {_boards_of(values), values.plan.get("pieces", 1)} - {1}))
 
 
 def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
@@ -113,24 +113,57 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
     DescriptionError
         If it makes no sense, or is for another training or other boards.
     """
+    return _plan_of(_checked_values(sections), problem)
+
+
+def _of_file(path: Path, reading: Callable[[_Values], Found]) -> Found:
+    """What something makes of a file's values; its errors name file and line."""
+    document = read_document(path)
+    try:
+        return reading(_checked_values(document.sections))
+    except DescriptionError as error:
+        place = document.place(error.section, error.key)
+        raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
+
+
+def _checked_values(sections: Mapping[str, Any]) -> _Values:
     for name, value in sections.items():
         if name not in _SECTIONS or not isinstance(value, dict):
             raise DescriptionError(f"there is no {name} in a plan; there are sections [plan], "
                                    f"[training] and [shares.1], [shares.2] and so on", name)
-    given = checked("plan", sections.get("plan", {}), _PLAN_HINTS)
-    _check_training(sections.get("training", {}), problem)
+    shares = {}
+    for name, keys in sections.get("shares", {}).items():
+        section = f"shares.{name}"
+        if not isinstance(keys, dict):
+            raise DescriptionError(f"shares must be sections like [shares.1], not {name} alone",
+                                   "shares", name)
+        shares[section] = checked(section, keys, _SHARE_HINTS)
+    return _Values(checked("plan", sections.get("plan", {}), _PLAN_HINTS),
+                   checked("training", sections.get("training", {}), _TRAINING_HINTS), shares)
+
+
+def _boards_of(values: _Values) -> int:
+    if count := sum(len(share.get("boards", ())) for share in values.shares.values()):
+        return count
+    raise DescriptionError("this is no plan, for no section like [shares.1] has boards; take a "
+                           "file that hypercast plan -o wrote", "shares")
+
+
+def _plan_of(values: _Values, problem: Problem) -> Plan:
+    given = values.plan
+    _check_training(values.training, problem)
     known = [*_DISCIPLINES, *_PARTED]
-    strategy = given.get("strategy")
+    strategy: str = given.get("strategy", "none")
     if strategy not in known:
         raise DescriptionError(f"[plan] strategy must be one of {', '.join(known)}, not "
                                f"{_short(strategy)}", "plan", "strategy")
     split = given.get("split", ())
-    if split:
+    if "split" in given:
         try:
             problem = problem.split(split)
         except ValueError as error:
             raise DescriptionError(f"[plan] split: {error}", "plan", "split") from error
-    shares = _shares(sections.get("shares", {}), problem)
+    shares = _shares(values.shares, problem)
     _check_keys(strategy, given, shares, problem)
     try:
         if strategy in _PARTED:
@@ -182,8 +215,7 @@ def _training(problem: Problem) -> dict[str, Any]:
         "boards": [f"{board.name}: {board.kind}" for board in problem.boards]}
 
 
-def _check_training(values: dict[str, Any], problem: Problem) -> None:
-    given = checked("training", values, _TRAINING_HINTS)
+def _check_training(given: Mapping[str, Any], problem: Problem) -> None:
     for key, expected in _training(problem).items():
         found = given.get(key)
         if (list(found) if isinstance(found, tuple) else found) != expected:
@@ -200,19 +232,15 @@ def _short(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:60]} ... {text[-15:]}"
 
 
-def _shares(sections: Mapping[str, Any], problem: Problem) -> dict[str, dict[str, Any]]:
+def _shares(shares: Mapping[str, dict[str, Any]],
+            problem: Problem) -> dict[str, dict[str, Any]]:
     """The shares by the names of their sections, with ``Board`` s for their names."""
-    if not sections:
+    if not shares:
         raise DescriptionError("there are no shares; give sections like [shares.1] with boards "
                                "and layers", "shares")
     boards = {board.name: board for board in problem.boards}
     found, taken = {}, set[str]()
-    for name, keys in sections.items():
-        section = f"shares.{name}"
-        if not isinstance(keys, dict):
-            raise DescriptionError(f"shares must be sections like [shares.1], not {name} alone",
-                                   "shares", name)
-        given = checked(section, keys, _SHARE_HINTS)
+    for section, given in shares.items():
         for key, what in (("boards", "a share without boards"), ("layers", "a stage without work")):
             if not given.get(key):
                 raise DescriptionError(f"[{section}] has no {key}: {what}; give some, or leave the "
@@ -229,9 +257,6 @@ def _shares(sections: Mapping[str, Any], problem: Problem) -> dict[str, dict[str
             if not 1 <= layer <= len(problem.layers):
                 raise DescriptionError(f"[{section}] layers has {layer}, but the network has "
                                        f"layers 1 to {len(problem.layers)}", section, "layers")
-        if given.get("in_flight", 1) < 1:
-            raise DescriptionError(f"[{section}] in_flight must be at least 1, not "
-                                   f"{given['in_flight']}", section, "in_flight")
         found[section] = {**given, "boards": tuple(boards[one] for one in given["boards"])}
     return found
 
@@ -291,9 +316,9 @@ def _parted(problem: Problem, strategy: str, shares: Mapping[str, dict[str, Any]
         if len(share["boards"]) != 1 or tuple(share["layers"]) != problem.numbers:
             raise DescriptionError(f"[{section}] must have one board and all layers, 1 to "
                                    f"{len(problem.layers)}, for {strategy}", section)
-        if not share.get(key, 0) > 0:
-            raise DescriptionError(f"[{section}] {key} must be above 0, not {share.get(key)}: a "
-                                   f"board without work", section, key)
+        if key not in share:
+            raise DescriptionError(f"[{section}] has no {key}: a board without work; give it to "
+                                   f"all shares", section, key)
         boards += share["boards"]
         values.append(share[key])
     if len(boards) < 2:

@@ -5,6 +5,7 @@ from html import escape
 from matplotlib.figure import Figure
 
 from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.files.drawn_text import drawn_text
 from hypercast.host.report.drawing import KINDS, SERIES, figure
 from hypercast.host.report.folder import Run
 
@@ -27,7 +28,8 @@ def draw(run: Run) -> Figure:
         axes.barh(tracks.index(interval.track), (interval.end - interval.begin) * 1e3,
                   left=(interval.begin - first) * 1e3, height=0.8,
                   color=KINDS.get(interval.name.partition(" ")[0], SERIES[3]))
-    axes.set(yticks=range(len(tracks)), yticklabels=tracks, xlabel="ms in the last step")
+    axes.set_yticks(range(len(tracks)), [*map(drawn_text, tracks)])
+    axes.set(xlabel="ms in the last step")
     axes.invert_yaxis()
     return result
 

@@ -104,9 +104,9 @@ def test_train_models(arguments, widths, orders):
 
 @pytest.mark.parametrize(("arguments", "message", "status"), [
     (("--hidden", "6,x"), "'6,x' is not a number or a list like 3,2", 2),
-    (("--hidden", 0), "--hidden: [model] hidden must be 1 to 16384 features, not [0]", 2),
-    (("--hidden", 10**9), "--hidden: [model] hidden must be 1 to 16384 features, not [1000", 2),
-    (("--hidden", ""), "'' is not a number or a list like 3,2", 2),
+    (("--hidden", 0), "--hidden: [model] hidden must be 1 to 16384, not [0]", 2),
+    (("--hidden", 10**9), "--hidden: [model] hidden must be 1 to 16384, not [1000", 2),
+    (("--hidden", ""), "--hidden is empty; give a value, or leave it out", 2),
     (("--layers", 10**9), "--layers: [model] layers must be 1 to 1000, not 1000000000", 2),
     (("--dropout", "nan"), "--dropout: [model] dropout must be at least 0 and below 1", 2),
     (("--dropout", -1), "--dropout: [model] dropout must be at least 0 and below 1", 2),

@@ -30,9 +30,9 @@ PACKAGES = {
         "host/runtime host/runtime/transport host/training/description reference rtl sim",
     "host/schedules": "",
     "host/planner":
-        "host/cluster host/compiler host/cycle_model host/schedules host/training/description "
-        "reference rtl",
-    "host/noc": "host/compiler rtl sim",
+        "host/cluster host/compiler host/cycle_model host/files host/schedules "
+        "host/training/description reference rtl",
+    "host/noc": "host/compiler host/files rtl sim",
     "host/eda":
         "boards cache host/compiler host/cycle_model host/files host/graphs host/runtime "
         "host/runtime/transport host/training reference rtl sim",

@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -22,32 +23,23 @@ class Document:
 
     Parameters
     ----------
-    text : str
-        The file.
     sections : dict
         Section name to a dictionary of its keys, as read.
-    header, entry : str
-        Regular expressions of the line that begins a section, whose name is group 1, and of what
-        follows a key's name.
+    lines : dict
+        Number of the line, from 1, of a section and a key in it; of the section itself, whose key
+        is empty; and of what is in no section, whose section is empty.
     """
 
-    def __init__(self, text: str, sections: dict[str, Any], header: str, entry: str) -> None:
+    def __init__(self, sections: dict[str, Any], lines: Mapping[tuple[str, str], int]) -> None:
         self.sections = sections
-        self._lines = text.splitlines()
-        self._header = re.compile(header)
-        self._entry = entry
+        self._lines = lines
 
     def place(self, section: str, key: str) -> str:
         """Where a key, or else its section, is: ``", line 3"``, or nothing if there is none."""
-        begins = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?{self._entry}")
-        found, inside = 0, False
-        for number, line in enumerate(self._lines, 1):
-            if header := self._header.match(line):
-                inside = header[1] == section
-                found = number if inside else found
-            elif inside and key and begins.match(line):
-                return f", line {number}"
-        return f", line {found}" if found else ""
+        for place in ((section, key), (section, ""), ("", section)):
+            if place in self._lines:
+                return f", line {self._lines[place]}"
+        return ""
 
 
 def read_document(path: Path) -> Document:
@@ -62,7 +54,7 @@ def read_document(path: Path) -> Document:
         text = read_text(path, most=DESCRIPTION_BYTES)
         if path.suffix in _YAML:
             return _yaml_document(text)
-        return Document(text, tomllib.loads(text), r"\s*\[\s*([^\]\s]+)\s*\]", r"\s*=")
+        return Document(tomllib.loads(text), _toml_lines(text))
     except FileError as error:
         raise DescriptionError(str(error)) from error
     except RecursionError as error:
@@ -74,6 +66,37 @@ def read_document(path: Path) -> Document:
     except (ValueError, yaml.YAMLError) as error:  # also numbers of too many digits
         text = " ".join(str(error).split())
         raise DescriptionError(f"{path}: {text}; correct the file") from error
+
+
+#: In TOML, a key; the line of a section; and how that of a key begins.
+_KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_HEADER = re.compile(rf"\s*\[\s*{_KEY}(?:\s*\.\s*{_KEY})*\s*\]")
+_ENTRY = re.compile(rf"\s*{_KEY}\s*=")
+
+
+def _toml_lines(text: str) -> dict[tuple[str, str], int]:
+    """Lines of sections and keys, but for those in tables within a line."""
+    found: dict[tuple[str, str], int] = {}
+    section = ""
+    for number, line in enumerate(text.split("\n"), 1):
+        if header := _HEADER.match(line):
+            section = _name(header[0])
+            found.setdefault((section, ""), number)
+        elif entry := _ENTRY.match(line):
+            found.setdefault((section, _name(f"{entry[0]}{{}}")), number)
+    return found
+
+
+def _name(line: str) -> str:
+    """The name in a line with a section or a key, its parts joined by points."""
+    try:
+        inner, names = tomllib.loads(line), []
+    except tomllib.TOMLDecodeError:  # it is part of a text of several lines
+        return ""
+    while inner:
+        [(name, inner)] = inner.items()
+        names.append(name)
+    return ".".join(names)
 
 
 class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
@@ -130,4 +153,15 @@ def _yaml_document(text: str) -> Document:
         raise yaml.YAMLError(f"it holds {'nothing' if sections is None else repr(sections)} "
                              f"where sections like graph: and model: should be")
     sections = {name: {} if keys is None else keys for name, keys in sections.items()}
-    return Document(text, sections, r"[\"']?(\w+)[\"']?\s*:", r"\s*:")
+    return Document(sections, dict(_yaml_lines(yaml.compose(text, _Loader))))
+
+
+def _yaml_lines(node: yaml.Node, section: str = "") -> Iterator[tuple[tuple[str, str], int]]:
+    """Lines of sections and keys."""
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        yield (section, key.value), line
+        if isinstance(value, yaml.MappingNode):
+            inner = f"{section}.{key.value}" if section else key.value
+            yield (inner, ""), line
+            yield from _yaml_lines(value, inner)

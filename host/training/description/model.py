@@ -5,10 +5,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self
 
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.conversion import DescriptionError, check_fields
+from hypercast.host.training.description.conversion import (
+    DescriptionError,
+    Within,
+    check_fields,
+)
 from hypercast.reference.models import MODELS, MOST_THETA, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
 
@@ -69,8 +73,8 @@ class Model:
     """
 
     name: str = "gcn"
-    layers: int | None = None
-    hidden: tuple[int, ...] = (16,)
+    layers: Annotated[int, Within(1, _MOST_LAYERS)] | None = None
+    hidden: tuple[Annotated[int, Within(1, _MOST_FEATURES)], ...] = (16,)
     dropout: tuple[float, ...] = (0.5,)
     residual: bool = False
     jumping: bool = False
@@ -97,20 +101,11 @@ class Model:
         if not self.order:
             raise DescriptionError(f"[model] order is empty; give one of {', '.join(ORDERS)}",
                                    "model", "order")
-        if self.weights == "":
-            raise DescriptionError("[model] weights is empty; give the path of a file, or leave "
-                                   "it out", "model", "weights")
         if not self.dropout:
             raise DescriptionError("[model] dropout must not be empty", "model", "dropout")
         if not all(0 <= rate < 1 for rate in self.dropout):
             raise DescriptionError(f"[model] dropout must be at least 0 and below 1, not "
                                    f"{list(self.dropout)}", "model", "dropout")
-        if not all(1 <= features <= _MOST_FEATURES for features in self.hidden):
-            raise DescriptionError(f"[model] hidden must be 1 to {_MOST_FEATURES} features, not "
-                                   f"{list(self.hidden)}", "model", "hidden")
-        if self.layers is not None and not 1 <= self.layers <= _MOST_LAYERS:
-            raise DescriptionError(f"[model] layers must be 1 to {_MOST_LAYERS}, not "
-                                   f"{self.layers}", "model", "layers")
         if self.layers and len(self.hidden) not in (1, self._hidden_layers):
             raise DescriptionError(
                 f"[model] hidden has {len(self.hidden)} numbers, but {self.layers} layers have "

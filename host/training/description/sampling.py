@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from hypercast.host.training.description.conversion import DescriptionError, check_fields
+from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
 
 __all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
 
@@ -14,9 +14,6 @@ SAMPLERS = {"neighbours": ("batch", "fan_outs"), "nodes": ("batch", "coverage"),
             "cut": ("parts",)}
 #: What keys are that are not given.
 SAMPLING_DEFAULTS = {"batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0, "parts": 4}
-#: What is outside of these is a slip, and no machine's memory.
-_RANGES = {"batch": (1, 1 << 24), "walk": (1, 1 << 10), "coverage": (1e-3, 1e3),
-           "parts": (1, 1 << 16)}
 #: More vertices than that no graph has here.
 _MOST_NEIGHBOURS = (1 << 31) - 1
 
@@ -49,11 +46,12 @@ class Sampling:
 
     sampler: str | None = None
     _: KW_ONLY
-    batch: int | None = None
-    fan_outs: tuple[int, ...] | None = None
-    walk: int | None = None
-    coverage: float | None = None
-    parts: int | None = None
+    # What is outside of these ranges is a slip, and no machine's memory.
+    batch: Annotated[int, Within(1, 1 << 24)] | None = None
+    fan_outs: tuple[Annotated[int, Within(1, _MOST_NEIGHBOURS)], ...] | None = None
+    walk: Annotated[int, Within(1, 1 << 10)] | None = None
+    coverage: Annotated[float, Within(1e-3, 1e3)] | None = None
+    parts: Annotated[int, Within(1, 1 << 16)] | None = None
 
     if TYPE_CHECKING:  # what may be given; one fan-out holds for all convolutions
         def __init__(self, sampler: str | None = None, *, batch: int | None = None,
@@ -65,16 +63,9 @@ class Sampling:
         if self.sampler is not None and self.sampler not in SAMPLERS:
             raise DescriptionError(f"[sampling] sampler must be one of {', '.join(SAMPLERS)}, not "
                                    f"{self.sampler!r}", "sampling", "sampler")
-        for key, (least, most) in _RANGES.items():
-            value = getattr(self, key)
-            if value is not None and not least <= value <= most:
-                raise DescriptionError(f"[sampling] {key} must be {least} to {most}, not {value}",
-                                       "sampling", key)
-        if self.fan_outs is not None and not (
-                self.fan_outs and all(1 <= one <= _MOST_NEIGHBOURS for one in self.fan_outs)):
-            raise DescriptionError(
-                f"[sampling] fan_outs must be one or more numbers from 1 to {_MOST_NEIGHBOURS}, "
-                f"not {list(self.fan_outs)}", "sampling", "fan_outs")
+        if self.fan_outs == ():
+            raise DescriptionError("[sampling] fan_outs is empty; give one or more numbers",
+                                   "sampling", "fan_outs")
         for key, default in SAMPLING_DEFAULTS.items():
             if key in SAMPLERS.get(self.sampler or "", ()):
                 if getattr(self, key) is None:

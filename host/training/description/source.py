@@ -4,11 +4,11 @@ import os
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from pathlib import Path
-from typing import Any, Self
+from typing import Annotated, Any, Self
 
 from hypercast.host.graphs.datasets import BUNDLED, random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.conversion import DescriptionError, check_fields
+from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
 
 __all__ = ["Source"]
 
@@ -35,19 +35,13 @@ class Source:
 
     source: str
     split: tuple[float, float, float] | None = None
-    split_seed: int | None = None
+    split_seed: Annotated[int, Within(0)] | None = None
 
     def __post_init__(self) -> None:
         check_fields("graph", self)
         if self.split and not (min(self.split) >= 0 and abs(sum(self.split) - 100) <= 1e-6):
             raise DescriptionError(f"[graph] split must be three percentages that sum up to 100, "
                                    f"not {list(self.split)}", "graph", "split")
-        if self.split_seed is not None and self.split_seed < 0:
-            raise DescriptionError(f"[graph] split_seed must be at least 0, not {self.split_seed}",
-                                   "graph", "split_seed")
-        if not self.source:
-            raise DescriptionError("[graph] source is empty; give the name of a bundled graph or "
-                                   "a path", "graph", "source")
         if self.split_seed is not None and self.split is None:
             raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
                                    "graph", "split_seed")

@@ -1,12 +1,12 @@
 """When a training ends before its last epoch."""
 
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from hypercast.host.graphs.labelled import Labelled
-from hypercast.host.training.description.conversion import DescriptionError, check_fields
+from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
 from hypercast.rtl.isa import Split
 
 __all__ = ["MONITORS", "Stopping"]
@@ -35,14 +35,11 @@ class Stopping:
         If a value is out of range.
     """
 
-    patience: int | None = None
+    patience: Annotated[int, Within(1)] | None = None
     monitor: str | None = None
 
     def __post_init__(self) -> None:
         check_fields("stopping", self)
-        if self.patience is not None and self.patience < 1:
-            raise DescriptionError(f"[stopping] patience must be at least 1, not {self.patience}",
-                                   "stopping", "patience")
         if self.monitor is not None and self.monitor not in MONITORS:
             raise DescriptionError(f"[stopping] monitor must be one of {', '.join(MONITORS)}, not "
                                    f"{self.monitor!r}", "stopping", "monitor")

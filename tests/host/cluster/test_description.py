@@ -1,6 +1,8 @@
 """Clusters: files and names say what boards there are and how they are joined; the rest is refused.
 """
 
+from datetime import date
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -79,25 +81,67 @@ def test_a_part_of_a_cluster_has_the_links_of_its_boards():
     ({"boards": {"a": {}}}, "board must be one of .*, not None"),
     (changed("boards", "a", count=0), "count must be 1 to 1024, not 0"),
     (changed("boards", "a", counts=2), "did you mean count"),
-    (changed("boards", "a", megahertz=0), "megahertz must be above 0"),
-    (changed("boards", "a", megahertz=float("nan")), "megahertz must be above 0"),
-    (changed("boards", "a", host_gigabits=-1), "host_gigabits must be above 0"),
+    (changed("boards", "a", megahertz=0), "megahertz must be 0.001 to 100000"),
+    (changed("boards", "a", megahertz=float("nan")), "megahertz must be 0.001 to 100000"),
+    (changed("boards", "a", host_gigabits=-1), "host_gigabits must be 0.000001 to 1000000, not -1"),
     (changed("boards", "a", preset="huge"), "preset must be one of"),
     (changed("boards", "a", lanes=3), "lanes must be one of"),
     (changed("boards", "a", gigabytes=1e-6), "leaves . words"),
     (changed("boards", "a", gigabytes=1, channel_words=64), "leave one out"),
     (changed("boards", "a", transfers="never"), "transfers must be"),
-    (changed("links", "wire", gigabits=0), "gigabits must be above 0"),
-    (changed("links", "wire", microseconds=-1), "microseconds must be at least 0"),
-    (changed("links", "wire", gigabits=float("inf")), "below 1e9, not inf"),
+    (changed("links", "wire", gigabits=0), "gigabits must be 0.000001 to 1000000, not 0"),
+    (changed("links", "wire", microseconds=-1), "microseconds must be 0 to 100000000, not -1"),
+    (changed("links", "wire", gigabits=float("inf")), "1000000, not inf"),
     ({**PAIR, "links": {"wire": {}}}, "needs gigabits"),
     (changed("links", "wire", boards=["a-0", "a-2"]), "did you mean"),
     (changed("links", "wire", boards=["a-0", "a-0"]), "names a board twice"),
+    (changed("links", "wire", boards=["a-0"]), "boards has 1, so that it joins nothing"),
+    (changed("links", "wire", boards=[]), "boards has 0, so that it joins nothing"),
+    (changed("links", "wire", boards=""), r"\[links.wire\] boards is empty; give a text"),
+    (changed("links", "wire", boards=3), "boards must be a text, or a list of such, not 3"),
+    (changed("boards", "a", preset=""), "preset is empty"),
+    (changed("boards", "a", transfers=""), "transfers is empty"),
+    (changed("boards", "a", device=""), "device is empty"),
+    (changed("boards", "a", count=1.5), "count must be a whole number, not 1.5"),
+    (changed("boards", "a", count=True), "count must be a whole number, not True"),
+    (changed("boards", "a", count=date(2020, 1, 2)), "a whole number, not datetime.date"),
+    (changed("boards", "a", megahertz=1e-320), "megahertz must be 0.001 to 100000, not 1e-320"),
+    (changed("boards", "a", megahertz=None), "megahertz must be a number, not None"),
+    (changed("boards", "a", gigabytes=99), "addresses reach 17.1799; give that or less"),
+    (changed("boards", "b", board="u50", count=1023), r"\[boards.b\] makes the boards 1025; "),
+    (changed("boards", "a", count=1024) | {"links": {str(n): {"gigabits": 1} for n in range(5)}},
+     "5 links join more than"),
 ])
 def test_what_makes_no_sense_is_refused(sections, text):
     with pytest.raises(DescriptionError, match=text) as error:
         Cluster.of_sections(sections)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", [
+    "", " ", "a b ", "a  b", "a,b", "a\nb", "\0", "\x1b[31m", "a\u202eb", "\u200b", "a\u00ad",
+    "\ufeffa", "\u3164", "a\ufe0f", "\u2800", "a\u00a0b", "x" * 65])
+@pytest.mark.parametrize("section", ["boards", "links"])
+def test_names_that_do_not_print_are_refused(name, section):
+    sections = {**PAIR, section: {name: next(iter(PAIR[section].values()))}}
+    with pytest.raises(DescriptionError, match=r"NAME (is empty|must be a name)") as error:
+        Cluster.of_sections(sections)
+    assert str(error.value).isprintable()
+
+
+@given(st.text(max_size=70), st.text(max_size=9))
+def test_names_are_taken_as_they_are_or_refused(first, second):
+    kinds = {first: {"board": "u50"}, second: {"board": "u50"}}
+    try:
+        cluster = Cluster.of_sections({"boards": kinds, "links": {second: {
+            "gigabits": 1, "direct": True}, first: {"gigabits": 1}}})
+    except DescriptionError as error:
+        assert str(error).isprintable()
+        return
+    assert [board.name for board in cluster.boards] == [f"{name}-0" for name in kinds]
+    if first != second:
+        assert len({port for route in map(cluster.route, cluster.boards, cluster.boards[::-1])
+                    for port in route.ports}) == 4
 
 
 def test_boards_that_nothing_joins_are_named():

@@ -89,7 +89,7 @@ def test_two_options_that_name_the_same_file(tmp_path):
     (("--dropout", "0,0.5,0.5"), "dropout has 3 numbers, but 2 layers of the network have"),
     (("--sampler", "neighbours", "--fan-outs", "1,2,3"), "fan_outs has 3 numbers, but the network"),
     (("--sampler", "walks", "--walk", 65536), "[sampling] walk must be 1 to 1024, not 65536"),
-    (("--sampler", "nodes", "--coverage", "1e6"), "coverage must be 0.001 to 1000.0, not"),
+    (("--sampler", "nodes", "--coverage", "1e6"), "coverage must be 0.001 to 1000, not"),
 ])
 def test_values_that_make_no_sense(tmp_path, arguments, message):
     assert message in refused("train", "karate", "--run", tmp_path / "run", *arguments, status=2)
@@ -136,9 +136,15 @@ def test_a_name_that_is_no_text_is_refused_before_the_training(tmp_path):
     assert not (tmp_path / "run").exists()
 
 
-def test_a_run_without_a_name(tmp_path, monkeypatch):
+@pytest.mark.parametrize(("arguments", "name"), [
+    (("train", "karate", "--run", ""), "--run"), (("train", "karate", "--run="), "--run"),
+    (("train", ""), "an argument"), (("plan", "karate", "--cluster", ""), "--cluster"),
+    (("plan", "", "--cluster=ulx3s-2"), "an argument"), (("config", "show", "-P="), "-P"),
+    (("noc", "unicast", "--graph", ""), "--graph")])
+def test_what_is_empty_is_no_default(tmp_path, monkeypatch, arguments, name):
     monkeypatch.chdir(tmp_path)
-    assert "--run': it is empty" in refused("train", "karate", "--run", "", status=2)
+    assert refused(*arguments, status=2).endswith(
+        f"Error: {name} is empty; give a value, or leave it out")
     assert not [*tmp_path.iterdir()]
 
 

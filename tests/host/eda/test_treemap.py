@@ -39,7 +39,7 @@ def test_drawing():
     area = ChipArea(cores=2, blocks={
         "array.feed": Area(luts=50), "wires of array": Area(luts=10), "rows": Area(),
         "vector": Area(luts=300, ram_luts=20)}, control=Area(luts=40))
-    figure = draw_treemap(area, "a chip")
+    figure = draw_treemap(area, r"a chip of $\frac$")
     text = picture(figure, Path("map.svg")).decode()
     assert "a chip" in text and "vector" in text
     assert "80.0%" in text  # 2 times 320, of 2 times 380 and 40

@@ -33,5 +33,5 @@ def test_a_file_is_drawn(dimensions):
     simulation, config = network(dimensions)
     traffic = pattern_traffic("unicast", dimensions, 30)
     result = measure(simulation, traffic, config)
-    figure = draw(simulation, traffic, config, result, title="unicast")
+    figure = draw(simulation, traffic, config, result, title=r"$\frac$")
     assert picture(figure, Path("network.png")).startswith(b"\x89PNG")

@@ -1,6 +1,7 @@
 """All strategies are compared; plans are written, edited, and read with every check."""
 
 import tomllib
+from datetime import date
 
 import pytest
 import tomli_w
@@ -106,7 +107,15 @@ def setting(section, key, value):
     (setting("shares.1", "layers", [1, 9]), "layers 1 to 4"),
     (setting("shares.1", "layers", [1, 4]), "has, too; each layer is in one stage"),
     (setting("shares.1", "layers", [2]), "which|no share has layer 1"),
-    (setting("shares.1", "in_flight", 0), "in_flight must be at least 1"),
+    (setting("shares.1", "in_flight", 0), "in_flight must be 1 to 2147483647, not 0"),
+    (setting("shares.1", "in_flight", 10**40), "in_flight must be 1 to 2147483647, not 1000"),
+    (setting("shares.1", "micro_batches", 10**40), "micro_batches must be 1 to 2147483647"),
+    (setting("shares.1", "part", 1e-320), "part must be 0.000000001 to 1, not 1e-320"),
+    (setting("shares.1", "boards", 3), "boards must be a text, or a list of such, not 3"),
+    (setting("shares.1", "boards", ""), "boards is empty; give"),
+    (setting("shares.1", "boards", date(2020, 1, 2)), "boards must be a text, or a list of such"),
+    (setting("plan", "schedule", ""), "schedule is empty; give"),
+    (setting("plan", "split", []), "split: the network has 4 layers, but pieces of 0 are given"),
     (setting("shares.1", "layers", [1, 1]), "layers has 1 twice; give it once"),
     (setting("shares.1", "in_flight", 99), r"in_flight is 99, but a step has \d micro-batch"),
     (setting("shares.1", "part", 0.5), "has part, which says nothing of BaPipe; leave it out"),
@@ -139,7 +148,7 @@ def test_parts_have_to_be_the_whole(found):
     name, key, value, text = ("samples in parallel", "micro_batches", 7, "sum up to 8") \
         if problem.micro_batches > 1 else ("graph in parallel", "part", 0.9, "sum up to 1")
     for change, expected in ((setting("shares.1", key, value), text),
-                             (setting("shares.1", key, 0), "without work"),
+                             (setting("shares.1", key, 0), f"{key} must be "),
                              (setting("plan", "schedule", "SNO"), "has a schedule, which says"),
                              (setting("plan", "pieces", 77), "pieces must be"),
                              (setting("shares.1", "in_flight", 1), "has in_flight, which says"),

@@ -32,6 +32,12 @@ def test_what_is_kept_is_read_and_shown(folder):
     assert "<td>a&lt;b</td><td>50.0%</td><td>50.0%</td>" in text
 
 
+def test_names_are_no_formulas(folder):
+    path = folder / "boards.json"
+    path.write_text(path.read_text().replace("a<b", r"$\\frac$"))
+    assert r">$\frac$</text>" in page(load_run(folder))
+
+
 @pytest.mark.parametrize(("change", "message"), [
     ({"steps": 0}, "steps is 0, not above 0"), ({"waited": [1.0]}, "are not of as many boards"),
     ({"slots": [["c", "sum", 2, 1]]}, "slot 1 ends before it begins"),

@@ -15,7 +15,7 @@ from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
-from hypercast.host.planner.plan_file import plan_boards, plan_text
+from hypercast.host.planner.plan_file import plan_boards, plan_divisions, plan_text
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Part
 from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
@@ -253,10 +253,26 @@ def test_a_step_has_no_more_micro_batches_than_there_are_samples():
     assert 1 < problem.micro_batches < 500
 
 
-@pytest.mark.parametrize("text", ["", "x = 1", "[shares.1]", "[shares]\nx = 1",
-                                  "[shares.1]\nboards = [1]"])
-def test_what_is_no_plan(tmp_path, text):
+@pytest.mark.parametrize(("text", "message"), [
+    ("", ": this is no plan, for no section"), ("x = 1", ", line 1: there is no x in a plan"),
+    ("[shares.1]", ": this is no plan"), ("[shares]\nx = 1", ", line 2: shares must be sections"),
+    ("[shares.1]\nboards = [1]", ", line 2: .* boards must be a text, or a list of such, not"),
+    ("[shares.1]\nboards = 3", ", line 2: .* boards must be a text"),
+    ("[shares.1]\nboards = 1.5", ", line 2: .* boards must be a text"),
+    ("[shares.1]\nboards = true", ", line 2: .* boards must be a text"),
+    ("[shares.1]\nboards = 2020-01-02", ", line 2: .* boards must be a text"),
+    ("[shares.1]\nboards = ''", ", line 2: .* boards is empty"),
+    ("[shares.1]\nboards = 'a'\n[plan]\npieces = 1.5", ", line 4: .* pieces must be a whole"),
+])
+@pytest.mark.parametrize("reading", [plan_boards, plan_divisions])
+def test_what_is_no_plan(tmp_path, reading, text, message):
     path = tmp_path / "plan.toml"
     path.write_text(text)
-    with pytest.raises(DescriptionError, match=r"plan\.toml is no plan: "):
-        plan_boards(path)
+    with pytest.raises(DescriptionError, match=rf"plan\.toml{message}"):
+        reading(path)
+
+
+def test_a_board_may_stand_for_a_list_of_it_alone(tmp_path):
+    path = tmp_path / "plan.toml"
+    path.write_text("[shares.1]\nboards = 'vcu128-0'\n[shares.2]\nboards = ['a', 'b']\n")
+    assert plan_boards(path) == 3 and plan_divisions(path) == [3]

@@ -20,7 +20,7 @@ def test_a_device_that_evaluates():
     assert device.named("reference").evaluate_on == "host"
 
 
-@pytest.mark.parametrize("value", ["chip", "", 1])
+@pytest.mark.parametrize("value", ["chip", "x ", 1])
 def test_there_is_no_such_evaluator(value):
     with pytest.raises(DescriptionError, match=r"\[device\] evaluate_on must be ") as error:
         Device("rtl", evaluate_on=value)
