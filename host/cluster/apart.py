@@ -13,12 +13,11 @@ from typing import Any
 
 from hypercast.host.cluster.explained import explained
 from hypercast.host.cluster.group import ClusterError
+from hypercast.host.cluster.starter import own_environment
 
 __all__ = ["UnforeseenError", "apart"]
 
 _MAIN = "from hypercast.host.cluster.apart import main; main()"
-#: Variables by which starters of MPI programs make a process one of several.
-_STARTERS = ("OMPI_", "OPAL_", "PMI_", "PMIX_", "PRTE_")
 _PROGRESS, _WARNING, _VALUE, _ERROR, _END = "progress", "warning", "value", "error", "end"
 
 
@@ -84,7 +83,7 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
 
 def _environment() -> dict[str, str]:
     """Variables of a process that is no rank, and finds the modules that this one finds."""
-    found = {name: value for name, value in os.environ.items() if not name.startswith(_STARTERS)}
+    found = own_environment()
     found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
     return found
 

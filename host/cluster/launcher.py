@@ -13,6 +13,7 @@ from typing import TextIO
 
 from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.parent_end import ends_with_this
+from hypercast.host.cluster.starter import own_environment
 
 __all__ = ["environment", "launch", "mpirun"]
 
@@ -96,9 +97,13 @@ def mpirun(boards: int) -> list[str]:
 
 
 def environment(boards: int) -> dict[str, str]:
-    """Processors are shared; what rank 0 prints looks as if it had the terminal, if any."""
-    found = dict(os.environ)
-    found.setdefault("OMP_NUM_THREADS", str(max((os.cpu_count() or 1) // boards, 1)))
+    """Processors are shared; what rank 0 prints looks as if it had the terminal, if any.
+
+    Of a batch system or launcher that surrounds this process, mpirun is told nothing. So it starts
+    all processes on this machine, where they are to be.
+    """
+    found = own_environment()
+    found.setdefault("OMP_NUM_THREADS", str(max(len(os.sched_getaffinity(0)) // boards, 1)))
     found["TTY_COMPATIBLE"] = str(int(sys.stdout.isatty() and sys.stderr.isatty()))
     found.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
     return found

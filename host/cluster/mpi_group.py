@@ -1,8 +1,9 @@
 """A group of processes that MPI started; nobody in it waits for ever."""
 
-import os
+import atexit
 import pickle
 import signal
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,13 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.cluster.starter import started
 from hypercast.reference.array_types import IntArray
 
-__all__ = ["MpiGroup", "started_ranks", "world"]
+__all__ = ["MpiGroup", "world"]
 
-#: Variables by which the starters of MPI programs (Open MPI, MPICH and what is like it) tell a
-#: process its rank, and how many there are.
-_STARTERS = (("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"))
 #: How often a process looks for what it waits for, before it sleeps between two looks.
 _LOOKS = 200
 _PAUSE = 2e-4
@@ -30,16 +29,10 @@ _START = 60.0
 _INSTALL = "install it: pip install 'hypercast-gcn[cluster]'"
 
 
-def started_ranks() -> tuple[int, int]:
-    """Rank of this process, and how many there are, as its starter says; 0 and 1 if alone."""
-    for rank, size in _STARTERS:
-        if rank in os.environ and size in os.environ:
-            return int(os.environ[rank]), int(os.environ[size])
-    return 0, 1
-
-
 def world(seconds: float) -> "MpiGroup | None":
     """The group of all processes that were started together; None if there is only this one.
+
+    MPI is asked if a launcher's variables are seen; what it counts is true.
 
     Parameters
     ----------
@@ -50,25 +43,33 @@ def world(seconds: float) -> "MpiGroup | None":
     Raises
     ------
     ClusterError
-        If the package for it is not installed.
+        If the package for it is not installed, or MPI finds one where a launcher says several.
     """
-    _, size = started_ranks()
-    if size == 1:
+    one = started()
+    if one is None:
         return None
     # All of it waits for the others, within MPI: only the system can end that.
     signal.setitimer(signal.ITIMER_REAL, max(seconds, _START))
     try:
+        import mpi4py
+        mpi4py.rc.finalize = False  # which crashes in some processes that are alone
         from mpi4py import MPI
-        if MPI.COMM_WORLD.size == size:
+        size = MPI.COMM_WORLD.size
+        if size > 1:
+            atexit.register(MPI.Finalize)
             return MpiGroup(MPI, MPI.COMM_WORLD.Dup(), seconds)
+        reason = (f"MPI finds it alone: mpi4py's MPI does not know their launcher; start them by "
+                  f"the mpirun that is installed beside {sys.executable}, or by srun --mpi=pmix")
+        alone = not one.several
     except (ImportError, RuntimeError) as error:
-        raise ClusterError(f"{size} processes were started together, but there is no mpi4py "
-                           f"({error}); {_INSTALL}") from error
+        reason, alone = f"there is no mpi4py ({error}); {_INSTALL}", False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
-    raise ClusterError(
-        f"{size} processes were started together, but mpi4py finds {MPI.COMM_WORLD.size}: it was "
-        f"built for another MPI than that of the mpirun in use; take that of the same environment")
+    if alone:
+        return None
+    raise ClusterError(f"{one.variable} says that {one.size or 'several'} processes were started "
+                       f"together, of which this is number {one.rank}, but {reason}; or unset "
+                       f"{one.variable} if each is to train alone")
 
 
 class MpiGroup(Group):

@@ -8,7 +8,8 @@ from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.mpi_group import MpiGroup, world
 from hypercast.host.training.sharing import LAYERS
 
-__all__ = ["check_plan", "check_staleness", "described_assignment", "started_group"]
+__all__ = ["check_group", "check_plan", "check_staleness", "described_assignment",
+           "started_group"]
 
 #: Seconds that a board waits for another.
 _TIMEOUT = 600.0
@@ -57,10 +58,15 @@ def check_plan(plan: Path | None, cluster: str | None, boards: int | None,
                                    f"leave one of them out")
 
 
-def started_group(boards: int | None, timeout: float | None, scheme: str | None,
-                  cluster: str | None, staleness: bool, plan: Path | None) -> MpiGroup | None:
+def started_group(timeout: float | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
-    group = world(timeout or _TIMEOUT)
+    return world(timeout or _TIMEOUT)
+
+
+def check_group(group: MpiGroup | None, boards: int | None, timeout: float | None,
+                scheme: str | None, cluster: str | None, staleness: bool,
+                plan: Path | None) -> None:
+    """Refuse options that are at odds with how many processes were started together."""
     size = group.size if group else 1
     if boards and boards != size:
         raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
@@ -71,4 +77,3 @@ def started_group(boards: int | None, timeout: float | None, scheme: str | None,
             raise click.UsageError(f"{option} says how boards train together"
                                    f"{', but --boards is 1; give 2 or more' if boards else ''}"
                                    f"{'' if boards else '; give --boards as well'}")
-    return group

@@ -1,6 +1,7 @@
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs
+import contextlib
 import itertools
 import re
 import shlex
@@ -20,6 +21,8 @@ __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
 #: What is said of errors that are no refusals.
 UNFORESEEN = "this should have been refused with a reason"
 
+#: The command that processes which are started together share.
+_SHARED = "train"
 #: An option with nothing for its value.
 _EMPTY = re.compile(r"--?[\w-]+=")
 _ERRORS = "hypercast.as_it_came"
@@ -40,7 +43,9 @@ class CommandGroup(click.Group):
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors=_ERRORS)
-        with one_of_several():
+        arguments = args[0] if args and args[0] is not None else kwargs.get("args")
+        words = sys.argv[1:] if arguments is None else [*arguments]
+        with one_of_several() if words[:1] == [_SHARED] else contextlib.nullcontext():
             return super().main(*args, **kwargs)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

@@ -13,7 +13,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.cluster.mpi_group import started_ranks
+from hypercast.host.cluster.starter import started
 
 __all__ = ["make_console", "print_table"]
 
@@ -50,7 +50,7 @@ def _shows_changes(stream: TextIO) -> bool:
     told = os.environ.get("TTY_COMPATIBLE")
     if told in ("0", "1"):
         return told == "1"
-    return started_ranks()[1] == 1 and stream.isatty()
+    return started() is None and stream.isatty()
 
 
 def print_table(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str] | None],

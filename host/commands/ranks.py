@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from hypercast.host.cluster.mpi_group import started_ranks
+from hypercast.host.cluster.starter import started
 
 __all__ = ["one_of_several"]
 
@@ -22,10 +22,11 @@ def one_of_several() -> Iterator[None]:
 
     An error ends the process at once, and with it all others: it does not wait for them.
     """
-    rank, size = started_ranks()
-    if size == 1:
+    one = started()
+    if one is None:
         yield
         return
+    rank = one.rank
     errors, held = sys.stderr, io.StringIO()
     status: object = 0
     with contextlib.ExitStack() as stack:
@@ -39,8 +40,9 @@ def one_of_several() -> Iterator[None]:
     if status:
         if rank:
             time.sleep(_PATIENCE * rank)
-            *_, last = held.getvalue().strip().splitlines() or ["error: it ended"]
-            print(f"error: board {rank}: {last.partition(': ')[2]}", file=errors)
+            if said := held.getvalue().strip():
+                print(f"error: board {rank}: {said.splitlines()[-1].partition(': ')[2]}",
+                      file=errors)
         for stream in (sys.stdout, errors):
             stream.flush()
         os._exit(status if isinstance(status, int) else 1)

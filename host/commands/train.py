@@ -13,9 +13,9 @@ from rich.console import Console
 
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.launcher import launch
-from hypercast.host.cluster.mpi_group import started_ranks
 from hypercast.host.cluster.virtual_time import write_timeline
 from hypercast.host.commands.board_options import (
+    check_group,
     check_plan,
     check_staleness,
     described_assignment,
@@ -149,17 +149,18 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     check_plan(plan, cluster, boards, scheme)
     check_staleness(scheme, plan, staleness=staleness, smoothing=smoothing, stages=stages,
                     chunks=chunks)
-    if boards and boards > 1 and started_ranks()[1] == 1:
+    group = started_group(timeout)
+    if boards and boards > 1 and not group:
         raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
     console = make_console(errors=as_json)
     described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None, data)
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(ProgressText("plan", console))
-        if described and started_ranks()[1] == 1:
+        if described and not group:
             plan = _started(stack, status, description, described, plan, staleness,
                             boards or scheme)
-        group = started_group(boards, timeout, scheme, cluster, staleness, plan)
+        check_group(group, boards, timeout, scheme, cluster, staleness, plan)
         followed = None
         if plan and described:
             followed = follow_plan(group) if group and group.rank else lead_plan(

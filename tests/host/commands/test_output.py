@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
+from hypercast.host.cluster.starter import Started
 from hypercast.host.commands import output
 from hypercast.host.commands.output import make_console, print_table
 from tests.packaging.source_tree import ROOT, modules
@@ -116,7 +117,7 @@ def test_what_mpirun_prints_is_a_log(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stdout", _Terminal())
     assert make_console().is_interactive
-    monkeypatch.setattr(output, "started_ranks", lambda: (0, 2))
+    monkeypatch.setattr(output, "started", lambda: Started(0, 2, "PMI_SIZE"))
     assert not make_console().is_interactive
     monkeypatch.setenv("TTY_COMPATIBLE", "1")  # as launcher sets it
     assert make_console().is_interactive

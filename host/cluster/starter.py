@@ -1,0 +1,103 @@
+"""What the launcher of MPI programs says to a process, in variables of its environment."""
+
+import os
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+__all__ = ["Started", "own_environment", "started"]
+
+#: Variables of rank and number of processes, by launcher: Open MPI's mpirun; MPICH, Intel MPI and
+#: srun --mpi=pmi2; MVAPICH2; jsrun; Flux; aprun; HPE's PALS; and whoever speaks PMIx, as prterun
+#: and srun --mpi=pmix.
+_VARIABLES = (
+    ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"), ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
+    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), ("ALPS_APP_PE", ""), ("PALS_RANKID", ""),
+    ("PMIX_RANK", ""))
+#: Those of Hydra are about the processes of one machine: there are as many, or more.
+_LOCAL = "MPI_LOCALRANKID", "MPI_LOCALNRANKS"
+#: A step of Slurm; its processes; and those that any step has if nothing else is said, which a
+#: batch script and an interactive shell are told of, too.
+_STEPS = "SLURM_STEP_ID", "SLURM_STEPID"
+_STEP_SIZES = "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"
+#: Numbers of steps that are no steps: the shell of salloc, the batch script, and who logs in.
+_NO_STEPS = ("4294967290", "4294967291", "4294967292")
+#: prterun and mpirun start daemons on other machines by srun, each of which starts several ranks.
+_DAEMON = "PRTE_LAUNCHED"
+
+#: What launchers and batch systems say, but for where Open MPI is, and those of its parameters that
+#: do not say where processes are started, and how many.
+_FOREIGN = re.compile(
+    r"(OMPI|OPAL|PRTE|PMIX|ORTE)_(?!MCA_|PREFIX$|ALLOW_)|PMI_|PMI2_|MV2_|MPI_LOCAL|HYD|JSM_|FLUX_|ALPS_|PALS_|"
+    r"SLURM_|SLURMD_|PBS_|LSB_|LSF_|SGE_|PE_HOSTFILE$|OAR_|COBALT_|LOADL_|"
+    r"(OMPI|OPAL|PRTE|PMIX)_MCA_(plm|ras|rmaps|ess|rds|orte_|prte_|num_procs|initial_wdir|"
+    r"PREFIXES)")
+
+
+class Started(NamedTuple):
+    """What a process is told of those that were started with it.
+
+    Attributes
+    ----------
+    rank : int
+        Which of them it is, from 0.
+    size : int
+        How many they are; 0 if that is not said.
+    variable : str
+        Where it is said.
+    """
+
+    rank: int
+    size: int
+    variable: str
+
+    @property
+    def several(self) -> bool:
+        """Whether there are others for sure."""
+        return self.rank > 0 or self.size > 1
+
+
+def started(variables: Mapping[str, str] = os.environ) -> Started | None:
+    """What a launcher says of this process; None if there is none, or it has started one only.
+
+    A batch script of Slurm or a shell in an allocation is no process of a launcher.
+    """
+    found = [Started(_number(variables.get(rank)), _number(variables.get(size)),
+                     rank if rank in variables else size)
+             for rank, size in _VARIABLES if rank in variables or size in variables]
+    rank, size = (_number(variables.get(name)) for name in _LOCAL)
+    if rank > 0 or size > 1:
+        found.append(Started(rank, size, _LOCAL[0]))
+    step = _step(variables)
+    if step and (not found or _DAEMON not in variables):
+        found.append(step)
+    if not found:
+        return None
+    first = found[0]
+    sizes = [one.size for one in found if one.size]
+    one = Started(first.rank, sizes[0] if sizes and sizes[0] > first.rank else 0, first.variable)
+    return None if one.size == 1 else one
+
+
+def _step(variables: Mapping[str, str]) -> Started | None:
+    """What Slurm says, if this is a process of a step."""
+    rank = _number(variables.get("SLURM_PROCID"))
+    steps = {variables[name] for name in _STEPS if name in variables}
+    if not rank and (not steps or steps & {*_NO_STEPS}):
+        return None
+    size = next((_number(variables[name]) for name in _STEP_SIZES if name in variables), 1)
+    return Started(rank, size, "SLURM_PROCID")
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text and re.fullmatch("[0-9]{1,9}", text) else 0
+
+
+def own_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """The variables of a process that no launcher has started, and no batch system surrounds.
+
+    What a user says to Open MPI (``OMPI_MCA_btl``) stays, but for where processes are started, and
+    how many.
+    """
+    return {name: value for name, value in variables.items() if not _FOREIGN.match(name)}
