@@ -1,14 +1,19 @@
 """What options of ``hypercast train`` say of how boards train together."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.mpi_group import MpiGroup, world
-from hypercast.host.training.sharing import LAYERS
+from hypercast.host.training.description.description import Description
+from hypercast.host.training.sharing import LAYERS, versions
 
-__all__ = ["check_group", "check_plan", "check_staleness", "described_assignment",
+__all__ = ["check_group", "check_plan", "check_staleness", "described_assignment", "given",
            "started_group"]
 
 #: Seconds that a board waits for another.
@@ -61,6 +66,28 @@ def check_plan(plan: Path | None, cluster: str | None, boards: int | None,
 def started_group(timeout: float | None) -> MpiGroup | None:
     """The processes that were started together; None if this one is alone."""
     return world(timeout or _TIMEOUT)
+
+
+def given(context: click.Context, description: Description,
+          cluster: Cluster | None) -> dict[str, Any]:
+    """What decides a training, as far as the command line and its files say it, by option and key.
+
+    Where a file lies is no part of it, as that may differ from machine to machine.
+    """
+    options = {max(parameter.opts, key=len) if isinstance(parameter, click.Option)
+               else parameter.human_readable_name: str(context.params[parameter.name])
+               for parameter in context.command.params
+               if parameter.name and context.params.get(parameter.name) not in (None, (), False)}
+    sections = description.sections()
+    for section, key in (("graph", "source"), ("model", "weights")):
+        if key in sections[section]:
+            sections[section][key] = Path(sections[section][key]).name
+    return {**options, "description": _plain(sections), "version": versions(),
+            "cluster": _plain(asdict(cluster)) if cluster else {}}
+
+
+def _plain(values: object) -> Any:
+    return json.loads(json.dumps(values))
 
 
 def check_group(group: MpiGroup | None, boards: int | None, timeout: float | None,

@@ -19,6 +19,7 @@ from hypercast.host.commands.board_options import (
     check_plan,
     check_staleness,
     described_assignment,
+    given,
     started_group,
 )
 from hypercast.host.commands.command_group import command_line
@@ -54,7 +55,7 @@ from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import Record, RunFolder
 from hypercast.host.training.share import Share
 from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import SCHEMES, completed
+from hypercast.host.training.sharing import SCHEMES, agree, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 
@@ -160,6 +161,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         if described and not group:
             plan = _started(stack, status, description, described, plan, staleness,
                             boards or scheme)
+        if group:
+            agree(group, given(click.get_current_context(), description, described))
         check_group(group, boards, timeout, scheme, cluster, staleness, plan)
         followed = None
         if plan and described:

@@ -15,12 +15,13 @@ import scipy.sparse
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.reference.array_types import SparseArray
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import ROOT_INITIAL, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves"]
+__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves", "prepared"]
 
 
 class CheckpointError(ValueError):
@@ -126,6 +127,17 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
         "weights": {"sha256": _digest(*parameters.values())} if parameters else {},
         **({"staleness": staleness} if staleness else {})})
     return found
+
+
+def prepared(model: InitialModel) -> str:
+    """A digest of what a graph, a network and a recipe became: the integers of the first step."""
+    sample, state = model.sample, model.state
+    exponents = [sample.edge_exponent, sample.features.exponent, sorted(
+        (str(name), values) for name, values in state.exponents.items())]
+    return _digest(
+        *sample.edges, sample.features.values, sample.labels, sample.splits, sample.loss_weights,
+        *(arrays[kind] for arrays in state.parameters.values() for kind in sorted(arrays)),
+        np.frombuffer(repr(exponents).encode(), np.uint8))
 
 
 def _digest(*matrices: npt.NDArray[Any] | SparseArray) -> str:

@@ -26,10 +26,11 @@ from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.training.board_memory import check_boards
+from hypercast.host.training.checkpoint import prepared
 from hypercast.host.training.layer_seconds import layer_seconds
 from hypercast.host.training.sample_source import SampleSource
 from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import LAYERS, agree
+from hypercast.host.training.sharing import LAYERS, agree, versions
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 
@@ -74,7 +75,7 @@ class Share:
         shares : iterator
             As ``graph_shares`` gives them.
         """
-        agree(self._group, {})
+        agree(self._group, {"version": versions()})
         self.division, alone = next(shares)
         own: InitialModel = self._group.tell(next(shares)) if self._scheme == LAYERS else \
             self._group.deal(shares)
@@ -86,7 +87,7 @@ class Share:
 
     def follow_graph(self) -> None:
         """On other ranks: train with the leader until its device is closed."""
-        agree(self._group, {})
+        agree(self._group, {"version": versions()})
         model: InitialModel = self._group.tell() if self._scheme == LAYERS else self._group.deal()
         group = self._on_cluster(model)
         follow(self._of_graph(model, group), group)
@@ -114,7 +115,8 @@ class Share:
 
     def _of_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
                     judge: Callable[[], Judge]) -> tuple[TrainingDevice, Group]:
-        agree(self._group, identity)
+        agree(self._group, {"version": versions(), **identity,
+                            "prepared": {"sha256": prepared(model)}})
         check_boards(model, self._assignment, self._cluster, self._group.size)
         group = self._on_cluster(model)
         parts = source, judge, model.recipe.micro_batches

@@ -1,10 +1,15 @@
 """What boards can share of a training, and whether all of them train the same."""
 
-from collections.abc import Iterable
+import functools
+import hashlib
+import platform
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy
 
 from hypercast import __version__
 from hypercast.host.cluster.assignment import Assignment
@@ -17,10 +22,14 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_alone", "check_device_names",
-           "check_evaluator", "check_micro_batches", "check_sharing", "completed", "smoothing_of"]
+           "check_evaluator", "check_micro_batches", "check_sharing", "completed", "smoothing_of",
+           "versions"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
+#: Source that decides the bits of a training.
+_SOURCES = ("reference", "rtl", "host/cluster", "host/compiler", "host/graphs", "host/runtime",
+            "host/training")
 
 
 def completed(assignment: Assignment, sampling: Sampling) -> Assignment:
@@ -153,24 +162,44 @@ def check_evaluator(device: Device, sampling: Sampling, boards: int, *, chip: bo
                            "device", "evaluate_on")
 
 
-def agree(group: Group, identity: dict[str, Any]) -> None:
-    """Compare what ranks train, and with what.
+def agree(group: Group, facts: Mapping[str, Any]) -> None:
+    """Compare what ranks train, and with what, by a digest from each; all ranks call this.
 
     Parameters
     ----------
     group : Group
-        The ranks; all of them call this.
-    identity : dict
-        What decides the bits of this rank's training, as far as it knows.
+        The ranks.
+    facts : dict
+        What this rank knows of its training, as JSON takes it.
 
     Raises
     ------
     ClusterError
-        On the leader, if a rank has something else; names what.
+        On the leader, if a rank has something else; names the first difference.
+    SystemExit
+        On the other ranks then: the leader says why.
     """
-    versions = {"hypercast": __version__, "numpy": np.__version__}
-    first, *others = group.gather(dict(leaves(identity | {"version": versions}))) or [{}]
-    for rank, other in enumerate(others, 1):
-        if found := differences(other, first, f"on board {rank}", "on board 0"):
-            raise ClusterError(f"board {rank} trains something else: {'; '.join(found)}; give all "
-                               f"boards the same command, files and versions")
+    own = dict(leaves(facts))
+    digests = group.gather(hashlib.sha256(repr([*own.items()]).encode()).digest())
+    other = next((rank for rank, one in enumerate(digests) if one != digests[0]), 0)
+    other = group.tell(other)
+    if not other:
+        return
+    if group.rank == other:
+        group.send(0, own)
+    if group.rank:
+        raise SystemExit(1)
+    found = differences(group.receive(other), own, f"on board {other}", "on board 0")
+    raise ClusterError(f"board {other} trains something else: {found[0]}; give all boards the same "
+                       f"command, files and versions")
+
+
+@functools.cache
+def versions() -> dict[str, str]:
+    """What of this machine's software decides bits: versions, and a digest of our own source."""
+    digest, root = hashlib.sha256(), Path(__file__).parents[2]
+    for path in sorted(path for folder in _SOURCES for path in (root / folder).rglob("*.py")):
+        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+    return {"hypercast": __version__, "source": digest.hexdigest()[:16],
+            "python": platform.python_version(), "numpy": np.__version__,
+            "scipy": scipy.__version__}

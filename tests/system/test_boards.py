@@ -189,7 +189,7 @@ def test_ranks_of_different_trainings(tmp_path):
     found = subprocess.run([str(word) for word in (*mpirun, *ranks[0], ":", *ranks[1])],
                            capture_output=True, text=True, timeout=60)
     assert found.returncode == 1
-    assert "error: board 1 trains something else: recipe.seed is 2 on board 1, 1 on board 0; " \
+    assert "error: board 1 trains something else: --seed is 2 on board 1, 1 on board 0; " \
         in found.stderr
 
 

@@ -60,6 +60,8 @@ def on_ranks(size, function):
     def run(rank):
         try:
             return function(ThreadGroup(rank, size, board, barrier, boxes))
+        except SystemExit:  # a rank that ends as agreed on
+            raise
         except BaseException:
             barrier.abort()
             raise

@@ -61,7 +61,7 @@ def test_two_options_that_name_the_same_file(tmp_path):
     (("--hidden", "16.0"), "'16.0' is not a number"),
     (("--hidden", "٣"), "'٣' is not a number"),
     (("--split", "nan/20/20"), "--split: [graph] split must be three percentages"),
-    (("--sampler", "neighbours", "--fan-outs", 1 << 31), "more numbers from 1 to 2147483647, not"),
+    (("--sampler", "neighbours", "--fan-outs", 1 << 31), "fan_outs must be 1 to 2147483647, not"),
     (("--sampler", "neighbours", "--batch", 10**12), "--batch: [sampling] batch must be 1 to"),
     (("--sampler", "walks", "--walk", 10**12), "--walk: [sampling] walk must be 1 to"),
     (("--staleness", "--smoothing", "nan"), "Invalid value for '--smoothing': 'nan' is no number"),
