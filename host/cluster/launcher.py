@@ -1,5 +1,6 @@
 """Starts a command once for each board, by mpirun, and says in one line why it ended."""
 
+import contextlib
 import importlib.util
 import os
 import re
@@ -7,11 +8,13 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TextIO
 
 from hypercast.host.cluster.group import ClusterError
+from hypercast.host.cluster.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
 from hypercast.host.cluster.parent_end import ends_with_this
 from hypercast.host.cluster.starter import own_environment
 
@@ -30,14 +33,27 @@ _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
 _INSTALL = "install both: pip install 'hypercast-gcn[cluster]'"
 #: Exit statuses above this are of signals.
 _SIGNALLED = 128
-_RESUME = "a run that is kept goes on from its last checkpoint with --resume"
+#: What ends a program in the usual ways.
+_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Parameters of Open MPI 5 and 4: where folders of sessions are made.
+_SESSIONS = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
 
 
-def launch(boards: int, arguments: Sequence[str]) -> int:
+def launch(boards: int, arguments: Sequence[str],
+           hint: Callable[[], str] = lambda: "train again") -> int:
     """Run ``hypercast`` with these arguments as so many processes; its exit status.
 
     What rank 0 prints is printed here. So is the error that ended all, as one line. If this process
     is killed, mpirun ends all others (on Linux).
+
+    Parameters
+    ----------
+    boards : int
+        How many.
+    arguments : sequence of str
+        Of ``hypercast``.
+    hint : callable
+        Gives what to do where a signal has ended all.
 
     Raises
     ------
@@ -47,34 +63,49 @@ def launch(boards: int, arguments: Sequence[str]) -> int:
     if importlib.util.find_spec("mpi4py") is None:
         raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
     command = [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
-    received: list[int] = []
+    received: list[signal.Signals] = []
     running: list[subprocess.Popen[str]] = []
 
     def pass_on(number: int, _: object) -> None:
-        received.append(number)
+        received.append(signal.Signals(number))
         for process in running:
             process.send_signal(number)
 
-    before = {number: signal.signal(number, pass_on) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
+    with contextlib.ExitStack() as stack:
+        variables = {**environment(boards), **_places(stack)}
+        for number in _PASSED_ON:
+            if (before := signal.getsignal(number)) != signal.SIG_IGN:
+                signal.signal(number, pass_on)
+                stack.callback(signal.signal, number, before)
         with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, errors="replace",
-                              env=environment(boards),
-                              preexec_fn=ends_with_this()) as process:
+                              env=variables, preexec_fn=ends_with_this()) as process:
             running.append(process)
             if received:
                 process.send_signal(received[0])
             assert process.stderr
             said, notices = _passed_on(process.stderr, sys.stderr)
             status = process.wait()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
     if received:
-        return 128 + received[0]
+        print(f"error: ended by signal {received[0]:d} ({received[0].name}), and so were all "
+              f"boards; {hint()}", file=sys.stderr)
+        return _SIGNALLED + received[0]
     if status and not said:
-        print(f"error: {_reason(notices, status)}", file=sys.stderr)
+        print(f"error: {_reason(notices, status, hint())}", file=sys.stderr)
         return 1
     return status
+
+
+def _places(stack: contextlib.ExitStack) -> dict[str, str]:
+    """Where Open MPI keeps files: in folders that are removed at the end, or else by the next run.
+
+    What it leaves elsewhere, if it is killed, is the machine's memory until somebody removes it.
+    """
+    found = {}
+    for base, names in ((SHARED_MEMORY, SEGMENTS), (Path(tempfile.gettempdir()), _SESSIONS)):
+        with contextlib.suppress(OSError):
+            folder = stack.enter_context(OwnFolder(base))
+            found |= dict.fromkeys(names, str(folder.path))
+    return found
 
 
 def mpirun(boards: int) -> list[str]:
@@ -89,7 +120,8 @@ def mpirun(boards: int) -> list[str]:
     found = str(beside) if beside.exists() else shutil.which("mpirun")
     if found is None:
         raise ClusterError(f"--boards {boards} needs MPI, but there is no mpirun; {_INSTALL}")
-    version = subprocess.run([found, "--version"], capture_output=True, text=True).stdout
+    version = subprocess.run([found, "--version"], capture_output=True, text=True,
+                             env=own_environment()).stdout
     if "Open MPI" not in version and "OpenRTE" not in version:
         return [found]
     as_root = ["--allow-run-as-root"] if os.getuid() == 0 else []
@@ -124,10 +156,11 @@ def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     return said, notices
 
 
-def _reason(notices: Sequence[str], status: int) -> str:
+def _reason(notices: Sequence[str], status: int, hint: str) -> str:
     """Why all processes ended, from mpirun's notices and its exit status.
 
-    Sometimes mpirun says nothing of a process that was killed; its status has the signal.
+    Sometimes mpirun says nothing of a process that was killed; its status has the signal. Of a
+    signal that it got itself it says nothing, and ends with status 1.
     """
     text = " ".join(line for line in notices if line)
     if killed := _KILLED.search(text):
@@ -135,12 +168,24 @@ def _reason(notices: Sequence[str], status: int) -> str:
         if int(number) == signal.SIGALRM:
             return (f"board {rank} waited in vain for other boards to start, for --timeout seconds "
                     f"or a minute; see what their processes do")
-        return (f"the process of board {rank} was ended by signal {number} ({name}), and so all "
-                f"were; {_RESUME}")
+        return (f"the process of board {rank} was ended by {_named(int(number), name)}, and so "
+                f"all were; {hint}")
     if _UNREACHABLE in text:
-        return f"a process ended while all of them were starting, and so all did; {_RESUME}"
+        return f"a process ended while all of them were starting, and so all did; {hint}"
+    if status < 0:
+        return f"mpirun was ended by {_named(-status)}, and so were all boards; {hint}"
     if not text and status > _SIGNALLED:
-        return (f"the process of a board was ended by signal {status - _SIGNALLED}, and so all "
-                f"were; {_RESUME}")
+        return (f"the process of a board was ended by {_named(status - _SIGNALLED)}, and so all "
+                f"were; {hint}")
+    if not text and status == 1:
+        return (f"mpirun was ended, and so were all boards, by a signal such as SIGTERM, SIGINT or "
+                f"SIGHUP; {hint}")
     return (f"mpirun failed with status {status}: {text or 'it said nothing'}; try mpirun -n 2 "
             f"hostname")
+
+
+def _named(number: int, name: str = "") -> str:
+    """A signal, and what it may mean."""
+    name = name or (signal.strsignal(number) if number in signal.valid_signals() else "") or "none"
+    cause = ", as the system does where memory is used up" if number == signal.SIGKILL else ""
+    return f"signal {number} ({name}{cause})"

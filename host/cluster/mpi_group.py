@@ -1,6 +1,7 @@
 """A group of processes that MPI started; nobody in it waits for ever."""
 
 import atexit
+import os
 import pickle
 import signal
 import sys
@@ -12,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.cluster.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
 from hypercast.host.cluster.starter import started
 from hypercast.reference.array_types import IntArray
 
@@ -50,12 +52,15 @@ def world(seconds: float) -> "MpiGroup | None":
         return None
     # All of it waits for the others, within MPI: only the system can end that.
     signal.setitimer(signal.ITIMER_REAL, max(seconds, _START))
+    folder = _own_segments()
     try:
         import mpi4py
         mpi4py.rc.finalize = False  # which crashes in some processes that are alone
         from mpi4py import MPI
         size = MPI.COMM_WORLD.size
         if size > 1:
+            if folder:
+                atexit.register(folder.remove)
             atexit.register(MPI.Finalize)
             return MpiGroup(MPI, MPI.COMM_WORLD.Dup(), seconds)
         reason = (f"MPI finds it alone: mpi4py's MPI does not know their launcher; start them by "
@@ -65,11 +70,28 @@ def world(seconds: float) -> "MpiGroup | None":
         reason, alone = f"there is no mpi4py ({error}); {_INSTALL}", False
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
+    if folder:
+        folder.remove()
     if alone:
         return None
     raise ClusterError(f"{one.variable} says that {one.size or 'several'} processes were started "
                        f"together, of which this is number {one.rank}, but {reason}; or unset "
                        f"{one.variable} if each is to train alone")
+
+
+def _own_segments() -> OwnFolder | None:
+    """Where MPI keeps this process's shared memory, unless somebody has said where.
+
+    If the process is killed, the next one removes it. MPI would leave it where it is.
+    """
+    if any(name in os.environ for name in SEGMENTS):
+        return None
+    try:
+        folder = OwnFolder(SHARED_MEMORY)
+    except OSError:
+        return None
+    os.environ.update(dict.fromkeys(SEGMENTS, str(folder.path)))
+    return folder
 
 
 class MpiGroup(Group):

@@ -65,6 +65,9 @@ class CommandGroup(click.Group):
                 return super().invoke(context)
             except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
                 raise
+            except KeyboardInterrupt:
+                click.echo("error: ended by signal 2 (SIGINT)", err=True)
+                raise click.exceptions.Exit(130) from None
             except Exception as error:
                 if sys.flags.dev_mode:
                     raise

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -27,6 +28,8 @@ def one_of_several() -> Iterator[None]:
         yield
         return
     rank = one.rank
+    if signal.getsignal(signal.SIGINT) == signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # mpirun says by which signal it was ended
     errors, held = sys.stderr, io.StringIO()
     status: object = 0
     with contextlib.ExitStack() as stack:

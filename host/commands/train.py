@@ -28,6 +28,7 @@ from hypercast.host.commands.description_options import (
     describe,
     description_options,
 )
+from hypercast.host.commands.interruption import Resumption, interruptible
 from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import (
@@ -124,6 +125,7 @@ __all__ = ["train"]
 @click.option("--timeout", type=NumberRange(0, 1e7, min_open=True), default=None,
               help="Seconds that a board waits for another.  [default: 600]")
 @json_option
+@interruptible
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, data: Path | None,
           trace: Path | None, trace_step: int | None, waves: Waves | None, image: Path | None,
@@ -152,7 +154,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                     chunks=chunks)
     group = started_group(timeout)
     if boards and boards > 1 and not group:
-        raise click.exceptions.Exit(launch(boards, sys.argv[1:]))
+        raise click.exceptions.Exit(launch(boards, sys.argv[1:], Resumption(folder, resume)))
     console = make_console(errors=as_json)
     described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None, data)
@@ -160,7 +162,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
         status = stack.enter_context(ProgressText("plan", console))
         if described and not group:
             plan = _started(stack, status, description, described, plan, staleness,
-                            boards or scheme)
+                            boards or scheme, Resumption(folder, resume))
         if group:
             agree(group, given(click.get_current_context(), description, described))
         check_group(group, boards, timeout, scheme, cluster, staleness, plan)
@@ -260,8 +262,8 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
 
 
 def _started(stack: contextlib.ExitStack, status: ProgressText, description: Description,
-             cluster: Cluster, plan: Path | None, staleness: bool,
-             otherwise: object) -> Path | None:
+             cluster: Cluster, plan: Path | None, staleness: bool, otherwise: object,
+             hint: Resumption) -> Path | None:
     """Start a process for each board of a plan, which is looked for if there is none.
 
     Returns the plan if one board is best, or None if something ``otherwise`` says what to do.
@@ -275,7 +277,7 @@ def _started(stack: contextlib.ExitStack, status: ProgressText, description: Des
         arguments = [*arguments, "--plan", str(plan)]
     if (count := plan_boards(plan)) > 1:
         status.stop()
-        raise click.exceptions.Exit(launch(count, arguments))
+        raise click.exceptions.Exit(launch(count, arguments, hint))
     return plan
 
 
