@@ -100,7 +100,7 @@ def _places(stack: contextlib.ExitStack) -> dict[str, str]:
 
     What it leaves elsewhere, if it is killed, is the machine's memory until somebody removes it.
     """
-    found = {}
+    found: dict[str, str] = {}
     for base, names in ((SHARED_MEMORY, SEGMENTS), (Path(tempfile.gettempdir()), _SESSIONS)):
         with contextlib.suppress(OSError):
             folder = stack.enter_context(OwnFolder(base))

@@ -72,6 +72,8 @@ def world(seconds: float) -> "MpiGroup | None":
         signal.setitimer(signal.ITIMER_REAL, 0)
     if folder:
         folder.remove()
+        for name in SEGMENTS:
+            del os.environ[name]
     if alone:
         return None
     raise ClusterError(f"{one.variable} says that {one.size or 'several'} processes were started "

@@ -1,6 +1,5 @@
 """What options of ``hypercast train`` say of how boards train together."""
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import click
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.mpi_group import MpiGroup, world
+from hypercast.host.training.checkpoint import plain
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.sharing import LAYERS, versions
 
@@ -82,12 +82,8 @@ def given(context: click.Context, description: Description,
     for section, key in (("graph", "source"), ("model", "weights")):
         if key in sections[section]:
             sections[section][key] = Path(sections[section][key]).name
-    return {**options, "description": _plain(sections), "version": versions(),
-            "cluster": _plain(asdict(cluster)) if cluster else {}}
-
-
-def _plain(values: object) -> Any:
-    return json.loads(json.dumps(values))
+    return {**options, "description": plain(sections), "version": versions(),
+            "cluster": plain(asdict(cluster)) if cluster else {}}
 
 
 def check_group(group: MpiGroup | None, boards: int | None, timeout: float | None,

@@ -12,6 +12,7 @@ import tomli_w
 
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.files.picture import picture
 from hypercast.host.fuzzing.file_damage import damage_file
 from hypercast.host.fuzzing.trial import READ, SAME, Trial, refused, require
 from hypercast.host.fuzzing.value_damage import EDGES, damaged_tree
@@ -75,7 +76,7 @@ def _plan_for(trial: Trial, cluster: Cluster, path: str) -> None:
         require(0 < plan.seconds < math.inf, f"{plan.strategy} takes {plan.seconds} s")
     drawn = [plan for plan in plans if plan.intervals]
     if drawn and any("$" in name for plan in drawn for name in plan.boards):
-        draw_gantt(trial.folder / "schedule.svg", trial.random.choice(drawn))
+        picture(draw_gantt(trial.random.choice(drawn)), Path("schedule.svg"))
 
 
 def try_plan(trial: Trial) -> str:

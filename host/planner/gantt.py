@@ -51,8 +51,7 @@ def draw_gantt(plan: Plan) -> Figure:
             axes.text((interval.begin + interval.end) * 500, row, str(interval.micro_batch + 1),
                       fontsize=6, ha="center", va="center", color="white")
     axes.set_yticks(range(len(tracks)), [*map(drawn_text, tracks)])
-    axes.set(xlabel="ms, predicted",
-             title=f"{plan.strategy}, {plan.schedule}: {plan.scheme}")
+    axes.set(xlabel="ms, predicted", title=f"{plan.strategy}, {plan.schedule}: {plan.scheme}")
     axes.invert_yaxis()
     axes.legend(handles=[Patch(color=_COLOURS[key], label=name) for key, name in _NAMES.items()],
                 ncols=4, loc="upper center", bbox_to_anchor=(0.5, -0.12), fontsize=8)

@@ -21,7 +21,8 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves", "prepared"]
+__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves", "plain",
+           "prepared"]
 
 
 class CheckpointError(ValueError):
@@ -118,7 +119,7 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
         del kept["micro_batches"]
     if drawn.get("parts") is None:
         drawn.pop("parts", None)
-    found: dict[str, Any] = _plain({
+    found: dict[str, Any] = plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],
                   "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
@@ -153,7 +154,8 @@ def _digest(*matrices: npt.NDArray[Any] | SparseArray) -> str:
     return digest.hexdigest()
 
 
-def _plain(value: object) -> Any:
+def plain(value: object) -> Any:
+    """Nested values as they are when JSON has held them: tuples are lists, say."""
     return json.loads(json.dumps(value))
 
 

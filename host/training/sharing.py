@@ -14,6 +14,7 @@ import scipy
 from hypercast import __version__
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.group import ClusterError, Group
+from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.training.checkpoint import differences, leaves
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.device import ON_DEVICE, Device
@@ -199,7 +200,7 @@ def versions() -> dict[str, str]:
     """What of this machine's software decides bits: versions, and a digest of our own source."""
     digest, root = hashlib.sha256(), Path(__file__).parents[2]
     for path in sorted(path for folder in _SOURCES for path in (root / folder).rglob("*.py")):
-        digest.update(path.relative_to(root).as_posix().encode() + path.read_bytes())
+        digest.update(path.relative_to(root).as_posix().encode() + read_bytes(path))
     return {"hypercast": __version__, "source": digest.hexdigest()[:16],
             "python": platform.python_version(), "numpy": np.__version__,
             "scipy": scipy.__version__}

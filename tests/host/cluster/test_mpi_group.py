@@ -33,7 +33,9 @@ def test_alone(mpi, monkeypatch, variables, size):
     mpi(size)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
+    before = dict(starter.os.environ)
     assert world(60) is None
+    assert starter.os.environ == before
 
 
 @pytest.mark.parametrize(("variables", "says"), [

@@ -32,7 +32,7 @@ def test_split():
 @pytest.mark.parametrize(("options", "message"), [
     (["--split", "60/20/30"], "[graph] split must be three percentages that sum up to 100, not "
                               "[60.0, 20.0, 30.0]"),
-    (["--split", "60/40"], "[graph] split must be a list of 3: a number, not (60.0, 40.0)"),
+    (["--split", "60/40"], "[graph] split must be a list of 3: a number, not [60.0, 40.0]"),
     (["--split", "a/b/c"], "'a/b/c' is not a number or a list like 3/2"),
     (["--split-seed", "1"], "[graph] split_seed is the seed of split; give that as well"),
     (["--split", "0/50/50"], "the train split is empty"),
