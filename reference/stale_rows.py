@@ -39,8 +39,9 @@ def is_exact(name: Tensor) -> bool:
 class KeptRows:
     """Some rows of tensors, as they were in the step before, or the running mean of all before.
 
-    The mean of step ``t`` is ``s * mean + (1 - s) * rows``, rounded once, where ``s`` is the
-    smoothing; the first one is the rows. The exponent is 8 less than theirs.
+    The mean of step ``t`` is ``s * mean + (1 - s) * rows``, where ``s`` is the smoothing; the first
+    one is the rows. Its exponent is 8 less than theirs. The mean before is rounded to that exponent
+    first, and limited to 32 bits; then the new one is rounded to an integer, both half to even.
 
     Parameters
     ----------

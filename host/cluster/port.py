@@ -16,15 +16,16 @@ class Port:
         """When a message is there that takes some seconds, and can begin when it is ready.
 
         Messages may be asked for in another order than that in which they are ready. Those that
-        were asked for before stay when they were.
+        were asked for before stay when they were. One that takes no time waits for none.
         """
+        if not seconds:
+            return ready
         place, begin = bisect.bisect_right(self._ends, ready), ready
         while place < len(self._begins) and begin + seconds > self._begins[place]:
             begin = self._ends[place]
             place += 1
-        if seconds > 0:
-            self._begins.insert(place, begin)
-            self._ends.insert(place, begin + seconds)
+        self._begins.insert(place, begin)
+        self._ends.insert(place, begin + seconds)
         return begin + seconds
 
     def clear(self) -> None:

@@ -1,5 +1,7 @@
 """Rows of the step before: kept, averaged, aligned to this step's exponent, and summed."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -40,6 +42,33 @@ def test_with_smoothing_they_are_a_running_mean(steps, share):
         if mean is not None:
             assert np.allclose(found, mean, atol=0.51 + len(steps) / 256)
         mean = rows if mean is None else share * mean + (1 - share) * rows
+
+
+def limited(value, width):
+    """A fraction, rounded to the nearest integer, half to even, and limited to so many bits."""
+    return min(max(round(value), -(1 << width - 1)), (1 << width - 1) - 1)
+
+
+@given(st.lists(st.tuples(ROWS, st.integers(-70, 70) | st.integers(-12, -4)), min_size=2,
+                max_size=8), st.sampled_from([1, SMOOTHING_ONE // 3, 62259, SMOOTHING_ONE - 1]))
+def test_the_running_mean_is_the_documented_one(steps, smoothing):
+    """In exact fractions: exponents may change, so what was kept is aligned to them first."""
+    kept, share, mean = KeptRows(16, smoothing), Fraction(smoothing, SMOOTHING_ONE), None
+    for rows, exponent in steps:
+        found = kept.replaced(T1, rows, exponent)
+        kept.end_step()
+        own = [Fraction(int(value)) * 256 for value in rows.flat]
+        if mean is None:
+            assert np.array_equal(found, rows)
+            mean, unit = own, exponent - 8
+        else:
+            assert found.ravel().tolist() == [
+                limited(value * Fraction(2) ** (unit - exponent), 16) for value in mean]
+            moved = [limited(value * Fraction(2) ** (unit - exponent + 8), 32) for value in mean]
+            mean, unit = [Fraction(round(share * before + (1 - share) * new))
+                          for before, new in zip(moved, own, strict=True)], exponent - 8
+        assert kept.kept[T1].values.ravel().tolist() == mean
+        assert kept.kept[T1].exponent == unit
 
 
 def test_small_changes_are_not_lost():

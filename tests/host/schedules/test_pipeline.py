@@ -47,3 +47,54 @@ def test_a_circle_of_stages_is_named():
 def test_no_stage_is_no_pipeline():
     with pytest.raises(ValueError, match="at least one stage"):
         Pipeline(())
+
+
+def test_ends_and_ports_by_direction():
+    edge = Edge(source=3, target=5, forward=1, backward=2, forward_ports=("there",),
+                backward_ports=("back",))
+    assert (edge.ends(True), edge.ends(False)) == ((3, 5), (5, 3))
+    assert (edge.ports(True), edge.ports(False)) == (("there",), ("back",))
+    assert (edge.seconds(True), edge.seconds(False)) == (1, 2)
+    assert edge.transfers == [1, 2]
+
+
+def test_stages_left_by_direction():
+    """On the longest way to an end: 0 leads to 1, 2 and 4 in turn, and by 3 to 4."""
+    wide = Pipeline(stages(1, 1, 1, 1, 1), tuple(
+        Edge(source=source, target=target, forward=0, backward=0)
+        for source, target in ((3, 4), (0, 1), (1, 2), (2, 4), (0, 3))))
+    assert wide.stages_left(forward=True) == [3, 2, 1, 1, 0]
+    assert wide.stages_left(forward=False) == [0, 1, 2, 1, 3]
+
+
+@pytest.mark.parametrize(("hidden", "expected"), [(True, 2), (False, 5)])
+def test_a_trip_takes_both_transfers_and_their_latencies(hidden, expected):
+    """A period of 3 seconds; a stage takes 3, and transfers 2 + 1 seconds and twice 2."""
+    edge = Edge(source=0, target=1, forward=2, backward=1, latency=2)
+    assert Pipeline(stages(1, 1), (edge,)).in_flight(hidden=hidden) == [expected, 1]
+    one_way = Edge(source=0, target=1, forward=2, backward=None, latency=2)
+    assert Pipeline(stages(1, 1), (one_way,)).in_flight(hidden=hidden) == [min(expected, 4), 1]
+
+
+def test_a_stage_without_work_has_one_micro_batch_more_than_the_next():
+    assert Pipeline.chain([Stage(name="", forward=0, backward=0), *stages(1)]).in_flight(
+        hidden=True) == [2, 1]
+
+
+def test_boards_share_what_a_stage_has():
+    one, three = (Stage(name="", forward=1, backward=1, boards=tuple("abc"[:count]))
+                  for count in (1, 3))
+    assert Pipeline.chain([one, three]).per_board([4, 4]) == [4, 2]
+    assert three.seconds * 3 == one.seconds == 2
+    with pytest.raises(ValueError, match="argument"):
+        Pipeline.chain([one, three]).per_board([4])
+
+
+def test_a_chain_has_ports_of_its_own_for_each_transfer():
+    chain = Pipeline.chain(stages(1, 1, 1), [3, 4])
+    assert [(edge.source, edge.target, edge.forward, edge.backward) for edge in chain.edges] == [
+        (0, 1, 3, 3), (1, 2, 4, 4)]
+    ports = [port for edge in chain.edges for forward in (True, False)
+             for port in edge.ports(forward)]
+    assert len(set(ports)) == 4
+    assert [edge.transfers for edge in Pipeline.chain(stages(1, 1)).edges] == [[0, 0]]
