@@ -61,7 +61,7 @@ def _bench():
         Assert(written == past(m, ends_write)), Assert(read == past(m, ends_read)),
         Assert(~written | (Value.cast(axi.bresp) == _response(error | past(m, refused)))),
         Assert(~read | (Value.cast(axi.rresp) == _response(error))),
-        Assert(~read | (axi.rdata == past(m, bus.result))),
+        Assert(~read | (axi.rdata == Mux(error, 0, past(m, bus.result)))),
         Assert(bus.valid | ~past(m, bus.valid & ~bus.done)),
         Assert(~past(m, done) | ~bus.valid),
     ]

@@ -1,6 +1,6 @@
 """AXI4-Lite subordinate in front of a simple register bus."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -31,7 +31,7 @@ class AxiLite(wiring.Signature):
     arvalid, arready, araddr, arprot
         Read address; the two low address bits and ``arprot`` are ignored.
     rvalid, rready, rdata, rresp
-        Read data and response.
+        Read data and response; with an error, the data are zero.
 
     All of the subordinate's outputs are registers.
     """
@@ -147,7 +147,7 @@ class AxiLiteSubordinate(wiring.Component):
                 with m.Else():
                     m.d.sync += [
                         axi.rvalid.eq(1), axi.arready.eq(1),
-                        axi.rdata.eq(bus.result), axi.rresp.eq(response),
+                        axi.rdata.eq(Mux(bus.error, 0, bus.result)), axi.rresp.eq(response),
                     ]
                 m.next = "IDLE"
         return m

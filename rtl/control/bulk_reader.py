@@ -23,7 +23,7 @@ class BulkReader(wiring.Component):
     """Asks for words in runs of up to ``BURST``, or for parts of words, and gives beats in order.
 
     It asks for no more than it has room for. A burst that ``BulkBurst`` does not allow, that is
-    striped, or that begins with ``refuse``, gets SLVERR with every beat.
+    striped, or that begins with ``refuse``, gets SLVERR and zeros with every beat.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class BulkReader(wiring.Component):
     quiet : Out(1)
         All that was asked for has come.
     abort : In(1)
-        What was asked for never comes: all bursts get SLVERR, and nothing is requested.
+        What was asked for never comes: all bursts get SLVERR with zeros, and nothing is requested.
     """
 
     def __init__(self, config: Config) -> None:
@@ -116,8 +116,9 @@ class BulkReader(wiring.Component):
             m.d.sync += axi.rvalid.eq(0)
         with m.If(step):
             m.d.sync += [
-                axi.rvalid.eq(1), axi.rid.eq(first.id), axi.rdata.eq(beats.r_data),
-                axi.rlast.eq(last), axi.rresp.eq(Mux(error, Response.SLVERR, Response.OKAY)),
+                axi.rvalid.eq(1), axi.rid.eq(first.id),
+                axi.rdata.eq(Mux(error, 0, beats.r_data)), axi.rlast.eq(last),
+                axi.rresp.eq(Mux(error, Response.SLVERR, Response.OKAY)),
                 sent.eq(Mux(last, 0, sent + 1)),
             ]
         with m.If(self.abort):

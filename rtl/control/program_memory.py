@@ -16,7 +16,7 @@ __all__ = ["ProgramMemory"]
 class ProgramMemory(wiring.Component):
     """``program_rows`` instructions, served to the window as ``Space.PROGRAM``.
 
-    The window's address is row * 16 + piece, a piece being 32 bits; pieces from 10 on read as
+    The window's address is row * 16 + piece, a piece being 32 bits; pieces from 11 on read as
     zero and cannot be written.
 
     Parameters

@@ -81,10 +81,12 @@ class AxiManager:
         return self._responses["b"].popleft()[0]
 
     async def read_response(self, ctx):
-        """The next read's ``(rresp, rdata)``."""
+        """The next read's ``(rresp, rdata)``; with an error, the data must be zero."""
         while not self._responses["r"]:
             await ctx.tick()
-        return tuple(self._responses["r"].popleft())
+        response, data = self._responses["r"].popleft()
+        assert response == Response.OKAY or data == 0, f"an error with data {data:#x}"
+        return response, data
 
     async def write(self, ctx, address, data, strobes=0xF):
         """Write and wait for ``bresp``."""

@@ -12,7 +12,8 @@ _BEAT = 16
 class BulkManager:
     """Drives ``BulkAxi``, or its halves; bursts of either direction end in order.
 
-    Fails if an offer is withdrawn or changes, or if a response has another burst's ID.
+    Fails if an offer is withdrawn or changes, if a response has another burst's ID, or if an error
+    comes with data.
 
     Parameters
     ----------
@@ -89,6 +90,7 @@ class BulkManager:
         async for identity, response, data, last in self._take(
                 ctx, axi, "r", ("id", "resp", "data", "last")):
             assert identity == self._ids["r"][0][0]
+            assert response == 0 or data == 0, f"an error with data {data:#x}"
             beats.append((response, data))
             assert last == (len(beats) == self._ids["r"][0][1])
             if last:
