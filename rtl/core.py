@@ -163,7 +163,7 @@ class Core(wiring.Component):
         for index, (port, _) in enumerate(readers):
             connect(m, port, reads.clients[index])
         faults = {"weights_faults": weights.fault,
-                  "buffer_faults": array.fault | sender.fault | rows.fault}
+                  "buffer_faults": array.fault | sender.fault | vector.fault | rows.fault}
         m.submodules.writes = writes = WriteCrossbar(config, 2)
         connect(m, vector.write, writes.clients[0])
         connect(m, host.write, writes.clients[1])

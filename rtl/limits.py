@@ -5,8 +5,9 @@ from hypercast.rtl.isa import CLASSES_WIDTH
 
 __all__ = [
     "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "OUTSTANDING",
-    "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND",
-    "array_cycles", "bursts_under_way", "group_size", "refill_words", "row_interval",
+    "PATIENCE", "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES",
+    "VECTOR_TURNAROUND", "array_cycles", "bursts_under_way", "group_size", "refill_words",
+    "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -15,6 +16,9 @@ BURST = 16
 OUTSTANDING = 64
 #: Most classes a row of logits can have.
 CLASSES = 1 << CLASSES_WIDTH - 1
+#: Cycles without any movement after which a program counts as stuck. The longest that nothing moves
+#: in a sound chip is a memory's latency, at most 1024 cycles and a refresh.
+PATIENCE = 1 << 14
 #: Bits of a peak: of the bit length of a magnitude.
 PEAK_WIDTH = 6
 #: Cycles between the issues of two instructions, at least.

@@ -12,8 +12,8 @@ from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, Engine
 
 __all__ = [
-    "ALL_CORES", "COUNTERS", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES", "ROW_TABLE",
-    "Control", "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status",
+    "ALL_CORES", "COUNTERS", "LIMIT_UNIT", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES",
+    "ROW_TABLE", "Control", "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status",
     "bulk_address", "register", "striped_address",
 ]
 
@@ -23,6 +23,8 @@ MAGIC = 0x48435354
 REGISTER_BYTES = 4096
 #: In register ``core``: all cores.
 ALL_CORES = 0xFFFFFFFF
+#: Cycles in which something moves that a unit of register ``limit`` stands for.
+LIMIT_UNIT = 256
 #: Phase counters the controller keeps.
 PHASES = 1 << PHASE_WIDTH
 #: Entries of each core's row-count table (an instruction's ``vertices``).
@@ -83,6 +85,7 @@ class Error(_Flags):
     MEMORY = 128, ("A memory answered with an error, or a word in it had changed; the counters "
                    "`..._faults` of the cores say where")
     PROGRAM = 256, "An instruction, or an entry of the exponent file, had changed in its memory"
+    RUNAWAY = 512, "Something moved in more cycles than `limit` allows: it would not have ended"
 
 
 class Space(_Numbers):
@@ -222,6 +225,9 @@ REGISTERS = (
     Register(name="waits", offset=0x48, access="r",
              description="Engines the next instruction is waiting for",
              fields=_engines("The next instruction waits for")),
+    Register(name="limit", offset=0x4C, access="rw", held=True, reset=0xFFFFFFFF,
+             description=f"Cycles in which something moves, in units of {LIMIT_UNIT}, after which "
+                         "what `start` began is stopped"),
     *(Register(name=f"phase_{index}", offset=0x80 + 4 * index, access="r",
                description=f"Cycles of phase {index} since `start`") for index in range(PHASES)),
 )
@@ -326,5 +332,6 @@ COUNTERS = {
         "words of memory channel 0 that had changed, or accesses it refused"),
     "gradients_faults": Counter("the same of memory channel 1"),
     "weights_faults": Counter("rows of the weight bank that had changed"),
-    "buffer_faults": Counter("words kept close to an engine, or row counts, that had changed"),
+    "buffer_faults": Counter(
+        "words kept close to an engine, entries of its tables, or row counts that had changed"),
 }

@@ -12,8 +12,8 @@
 /* Added to the dropout key by a training step. */
 #define KEY_INCREMENT 0x9e3779b9u
 #define ROW_WORDS 16u /* addresses of a row of the program */
-enum { MAGIC, CHECK, VERSION, CONFIG_HASH, STEP_KEY, LOAD, TRAIN, EVALUATE, STEPS, PARAMETERS,
-       BLOCKS, HEADER_WORDS };
+enum { MAGIC, CHECK, VERSION, CONFIG_HASH, STEP_KEY, LOAD, TRAIN, EVALUATE, LIMIT, STEPS,
+       PARAMETERS, BLOCKS, HEADER_WORDS };
 enum { TENSOR, ROWS, COLUMNS, BASE, HEIGHT, PARAMETER_WORDS };
 enum { STEP, CORE, SPACE, ADDRESS, COUNT, BLOCK_WORDS };
 
@@ -54,7 +54,9 @@ const char *hypercast_message(enum hypercast_result result) {
         return "the chip's reset does not end, because a memory of it does not answer; load its "
                "bitstream again";
     case HYPERCAST_STOPPED: return "the program stopped with an error";
-    case HYPERCAST_TIMED_OUT: return "the program did not end in time";
+    case HYPERCAST_TIMED_OUT:
+        return "the chip did not end a program, though it should have stopped it by itself; load "
+               "its bitstream again";
     case HYPERCAST_STANDING_STILL:
         return "the program runs, but the chip counts no cycles; check its clock";
     case HYPERCAST_BUSY: return "the chip is at work; wait until it ends, or reset it";
@@ -64,6 +66,38 @@ const char *hypercast_message(enum hypercast_result result) {
                "the image again";
     }
     return "unknown error";
+}
+
+const char *hypercast_cause(const struct hypercast *chip) {
+    static const struct {
+        uint32_t bit;
+        const char *text;
+    } causes[] = {
+        {HYPERCAST_ERROR_OPCODE, "an instruction is unknown; load the image again"},
+        {HYPERCAST_ERROR_PROGRAM,
+         "an instruction or an exponent had changed in its memory; load the image again"},
+        {HYPERCAST_ERROR_MEMORY,
+         "a memory failed, or a word in it had changed; load the image again, and test the memories "
+         "by hypercast selftest"},
+        {HYPERCAST_ERROR_LINK,
+         "a link between cores failed; load the image again, and test the links by hypercast "
+         "selftest"},
+        {HYPERCAST_ERROR_NETWORK,
+         "a core received what it did not expect; load the image again"},
+        {HYPERCAST_ERROR_STALLED,
+         "nothing moved any more: something was lost; load the image again, which resets the chip"},
+        {HYPERCAST_ERROR_RUNAWAY,
+         "the program went on for longer than it can: it did not find what was loaded, or what has "
+         "to run before it did not; load the image again, which resets the chip"},
+        {HYPERCAST_ERROR_EXPONENT,
+         "numbers grew too large; lower the learning rate, or scale the features down"},
+        {HYPERCAST_ERROR_ALIGNMENT,
+         "numbers grew too far apart; lower the learning rate, or scale the features down"},
+        {HYPERCAST_ERROR_WINDOW, "the window was used on a space or core that does not exist"},
+    };
+    for (size_t i = 0; i < sizeof causes / sizeof *causes; i++)
+        if (chip->error & causes[i].bit) return causes[i].text;
+    return "nothing";
 }
 
 uint32_t hypercast_crc(uint32_t crc, const unsigned char *bytes, size_t count) {
@@ -202,15 +236,16 @@ static enum hypercast_result give_up(struct hypercast *chip, enum hypercast_resu
     return reason;
 }
 
-/* Waits for the end of the program. */
+/* Waits for the end of the program, which a sound chip ends by itself. */
 static enum hypercast_result wait(struct hypercast *chip, uint32_t *status) {
+    const uint64_t moving = (uint64_t)word(chip, LIMIT) * HYPERCAST_LIMIT_UNIT;
     uint64_t cycles, before = 0;
     int looks = 0;
     for (;;) {
         TRY(get(chip, HYPERCAST_REG_STATUS, status));
         if (!(*status & HYPERCAST_STATUS_RUNNING)) return HYPERCAST_OK;
         TRY(hypercast_cycles(chip, &cycles));
-        if (cycles > chip->limit) return give_up(chip, HYPERCAST_TIMED_OUT);
+        if (cycles > (moving + 2) * HYPERCAST_PATIENCE) return give_up(chip, HYPERCAST_TIMED_OUT);
         looks = cycles == before ? looks + 1 : 0;
         if (looks == LOOKS) return give_up(chip, HYPERCAST_STANDING_STILL);
         before = cycles;
@@ -225,6 +260,7 @@ static enum hypercast_result run(struct hypercast *chip, uint32_t entry, uint32_
     TRY(check_count(chip));
     TRY(put(chip, HYPERCAST_REG_ENTRY, entry));
     TRY(put(chip, HYPERCAST_REG_REPEAT, 1));
+    TRY(put(chip, HYPERCAST_REG_LIMIT, word(chip, LIMIT)));
     TRY(put(chip, HYPERCAST_REG_CONTROL, HYPERCAST_CONTROL_START));
     TRY(wait(chip, &status));
     if (status & HYPERCAST_STATUS_ERROR) {
@@ -237,10 +273,9 @@ static enum hypercast_result run(struct hypercast *chip, uint32_t entry, uint32_
     return check_count(chip);
 }
 
-enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus,
-                                     uint64_t limit) {
+enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus) {
     uint32_t magic, version, config_hash;
-    *chip = (struct hypercast){.bus = bus, .limit = limit};
+    *chip = (struct hypercast){.bus = bus};
     TRY(bus.read(bus.context, HYPERCAST_REG_MAGIC, &magic, 1));
     if (magic != HYPERCAST_MAGIC_VALUE) return HYPERCAST_NOT_FOUND;
     TRY(get(chip, HYPERCAST_REG_VERSION, &version));
@@ -257,6 +292,7 @@ enum hypercast_result hypercast_load(struct hypercast *chip, const unsigned char
     chip->step = chip->rows = 0;
     TRY(reset(chip));
     TRY(write_blocks(chip));
+    TRY(put(chip, HYPERCAST_REG_ERROR, ~0u)); /* of what was in memories before */
     TRY(put(chip, HYPERCAST_REG_STEP, 0));
     TRY(put(chip, HYPERCAST_REG_STEP_KEY, word(chip, STEP_KEY)));
     return word(chip, LOAD) == NO_ENTRY ? check_count(chip) : run(chip, word(chip, LOAD), 0);

@@ -26,8 +26,8 @@ enum hypercast_result {
     HYPERCAST_WRONG_CONFIGURATION, /* chip or image has another configuration than hypercast.h */
     HYPERCAST_BAD_IMAGE,           /* it is no image, is cut short, or was changed */
     HYPERCAST_NOT_RESET,           /* the chip's reset does not end */
-    HYPERCAST_STOPPED,             /* the program stopped with an error, see `error` */
-    HYPERCAST_TIMED_OUT,           /* the program did not end within the limit and was stopped */
+    HYPERCAST_STOPPED,             /* the program stopped with an error, see hypercast_cause */
+    HYPERCAST_TIMED_OUT,           /* the chip did not end the program, as it should have */
     HYPERCAST_STANDING_STILL,      /* the program runs, but the chip counts no cycles */
     HYPERCAST_BUSY,                /* a program is running, or one that stalled keeps engines busy */
     HYPERCAST_NO_PROGRAM,          /* the image holds no program of this kind */
@@ -47,7 +47,6 @@ struct hypercast_bus {
 
 struct hypercast {
     struct hypercast_bus bus;
-    uint64_t limit;             /* cycles a program may take */
     uint32_t error;             /* bits HYPERCAST_ERROR_* of the last program that stopped */
     const unsigned char *image; /* has to stay where it is */
     size_t next_block; /* word at which the first block begins that is still to be written */
@@ -66,9 +65,11 @@ struct hypercast_parameter {
 /* What went wrong, in words. */
 const char *hypercast_message(enum hypercast_result result);
 
-/* Find the chip, and check its version and configuration. A program may take `limit` cycles. */
-enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus,
-                                     uint64_t limit);
+/* What stopped the last program that was STOPPED, in words: the first cause in `error`. */
+const char *hypercast_cause(const struct hypercast *chip);
+
+/* Find the chip, and check its version and configuration. */
+enum hypercast_result hypercast_open(struct hypercast *chip, struct hypercast_bus bus);
 
 /*
  * Check an image of `size` bytes, all of it before anything is written, and load what is needed for

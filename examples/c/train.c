@@ -23,13 +23,13 @@
 #include "hypercast_tty.h"
 #include "hypercast_xdma.h"
 
-#define CYCLE_LIMIT UINT64_C(1000000000)
 #define BAUD 3000000u
 
 static void check(const struct hypercast *chip, enum hypercast_result result) {
     if (result == HYPERCAST_OK) return;
     fprintf(stderr, "error: %s", hypercast_message(result));
-    if (result == HYPERCAST_STOPPED) fprintf(stderr, " (register error: 0x%" PRIx32 ")", chip->error);
+    if (result == HYPERCAST_STOPPED)
+        fprintf(stderr, " (register error: 0x%" PRIx32 "): %s", chip->error, hypercast_cause(chip));
     fprintf(stderr, "\n");
     exit(1);
 }
@@ -136,7 +136,7 @@ int main(int argc, char **argv) {
     image = read_file(argv[2], &size);
     if (argc == 4 && !(file = fopen(argv[3], "w"))) fail(argv[3]);
     bus = open_bus(argv[1]);
-    check(&chip, hypercast_open(&chip, bus, CYCLE_LIMIT));
+    check(&chip, hypercast_open(&chip, bus));
     check(&chip, hypercast_load(&chip, image, size));
     for (uint32_t step = 0; step < hypercast_steps(&chip); step++) {
         check(&chip, hypercast_train(&chip));

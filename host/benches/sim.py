@@ -31,7 +31,7 @@ _CONFIG = PRESETS["demo"]
 _LARGE = PRESETS["cora"]
 #: Rows each core processes.
 _ROWS = 8
-#: Cycles after which a run is given up.
+#: Cycles in which anything moves that a run has at most.
 _LIMIT = 10_000
 #: Runs of the compiled simulation that are timed; one takes it milliseconds.
 _COMPILED_RUNS = 200

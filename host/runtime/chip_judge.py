@@ -83,7 +83,7 @@ class ChipJudge(Judge):
                     self.tensors[name] = driver.matrix(part.job, name)
         self.exponents.loss_shift(self._logits)
         last = self._parts[-1].job
-        self._chip.run_lent(last.entries[LOSS])
+        self._chip.run_lent(last, LOSS)
         return counted_metrics(driver.totals(METRIC_COUNTERS), last, self.sample)
 
     def _load(self, driver: Driver, part: Evaluation) -> None:
@@ -107,5 +107,5 @@ class ChipJudge(Judge):
         """Run a tensor's program; returns the exponent that it got, at least this, and its peak."""
         entry = self.network.exponent_entry(name)
         driver.set_exponents(part.job, {entry: exponent})
-        self._chip.run_lent(part.job.entries[name])
+        self._chip.run_lent(part.job, name)
         return driver.exponent_entry(part.job, entry)

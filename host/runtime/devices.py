@@ -12,6 +12,7 @@ from hypercast.host.compiler.compiler import compile_sampled, with_sample
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.movement import most_moves
 from hypercast.host.compiler.state import STATE
 from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.image import brought_exponents
@@ -216,8 +217,6 @@ class ChipDevice(TrainingDevice):
         What it runs.
     model : InitialModel
         The model the job was compiled from.
-    limit : int
-        Cycles after which a step is given up.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -230,12 +229,11 @@ class ChipDevice(TrainingDevice):
     """
 
     def __init__(self, transport: Transport, job: Job, model: InitialModel, *,
-                 limit: int = 50_000_000,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         self._transport = transport
         self._model = model
         self._rules = model.rules()
-        self._limit = limit
+        self._limits: dict[str, int] = {}  # of programs that ran since the job was loaded
         self._progress = progress
         self._step = 0
         self._sample = self._following = model.sample
@@ -259,9 +257,10 @@ class ChipDevice(TrainingDevice):
     def _load(self, job: Job) -> None:
         self.job = self._loaded = job
         self._summed = self._coming = self._brought = None
+        self._limits.clear()
         self.driver.load(job)
         if "load" in job.entries:
-            self.driver.run(job.start("load"), limit=self._limit)
+            self._execute(job, "load")
 
     def _set_step(self) -> None:
         self.driver.set_step(self._step, self._rules.step_key(self._step))
@@ -335,7 +334,7 @@ class ChipDevice(TrainingDevice):
             self.driver.load_sample(with_sample(self.job, self._sample))
         sums = self.driver.exponent_entry(self.job, SUMS)
         self.driver.set_entries(self.job, {SUMS_AHEAD: self._ahead_entry(self._step, sums)})
-        cycles = self.driver.run(self.job.start("aggregate_ahead"), limit=self._limit)
+        cycles = self._execute(self.job, "aggregate_ahead")
         saturations = self.driver.totals([_SATURATIONS])[_SATURATIONS]
         if coming.brought_early:
             self.driver.load_counts(coming)
@@ -417,9 +416,9 @@ class ChipDevice(TrainingDevice):
             self.load_state(state)
             self.take(self._sample, self._following)
 
-    def run_lent(self, entry: int) -> None:
+    def run_lent(self, job: Job, entry: str) -> None:
         """While the chip is lent, run a program of an evaluation, whose cycles count as such."""
-        self.evaluate_cycles += self.driver.run(entry, limit=self._limit)
+        self.evaluate_cycles += self.driver.run(job.start(entry), limit=most_moves(job, entry))
         self._counters = None
 
     def evaluate(self) -> Metrics:
@@ -431,11 +430,18 @@ class ChipDevice(TrainingDevice):
 
     def _run(self, entry: str,
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
-        cycles = self.driver.run(self.job.start(entry), limit=self._limit, meanwhile=meanwhile)
+        cycles = self._execute(self.job, entry, meanwhile)
         self._counters = None
         totals = self.driver.totals([_SATURATIONS, *METRIC_COUNTERS])
         self._saturated = totals[_SATURATIONS]
         return counted_metrics(totals, self.job, self._model.sample), cycles
+
+    def _execute(self, job: Job, entry: str,
+                 meanwhile: Callable[[], None] = lambda: None) -> int:
+        """Run a program of the job that is loaded; returns its cycles."""
+        if entry not in self._limits:
+            self._limits[entry] = most_moves(self._loaded, entry)
+        return self.driver.run(job.start(entry), limit=self._limits[entry], meanwhile=meanwhile)
 
     @property
     def counters(self) -> dict[str, list[int]]:

@@ -1,4 +1,4 @@
-"""Drives a chip through its AXI4-Lite port: identify, load, run with a limit, read back."""
+"""Drives a chip through its AXI4-Lite port: identify, load, run, read back."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +19,7 @@ from hypercast.host.runtime.image import (
     entry_blocks,
     exponent_blocks,
     instruction_block,
+    limit_of,
     load_blocks,
     memory_stripes,
 )
@@ -29,10 +30,12 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
     ALL_CORES,
     COUNTERS,
+    LIMIT_UNIT,
     MAGIC,
     PHASES,
     Control,
@@ -54,10 +57,13 @@ _NUMBERS = {name: number for number, name in enumerate(COUNTERS)}
 #: Cycles between two looks at the status register: a share of those that have passed, at least and
 #: at most.
 _POLL_SHARE, _POLL_LEAST, _POLL_MOST = 256, 32, 500
+#: Looks at a chip that counts no cycles before it is given up.
+_LOOKS = 1000
 #: Counters of faults, and the memories that they are of.
 _MEMORY_FAULTS = {
     "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
-    "weights_faults": "weight bank", "buffer_faults": "what is kept close to engines",
+    "weights_faults": "weight bank",
+    "buffer_faults": "what is kept close to engines, or their tables",
 }
 
 
@@ -80,7 +86,7 @@ class DeviceError(RuntimeError):
 
 
 class DeviceTimeoutError(DeviceError):
-    """The device did not finish within the limit; the message holds its last state."""
+    """The device does not end a program as it should; the message holds its last state."""
 
 
 class MismatchError(DeviceError):
@@ -222,7 +228,7 @@ class Driver:
         """Load program, exponents, row counts, memory images and weights.
 
         If the last program did not reach its end, or an access to a memory failed, the chip is
-        reset first.
+        reset first. Errors of what was there before are cleared.
 
         Raises
         ------
@@ -240,6 +246,7 @@ class Driver:
         self._program.clear()
         for block in load_blocks(job):
             self._write_block(block)
+        self.clear_errors()  # memories report what is wrong in them even if nothing uses it
 
     def load_sample(self, job: Job) -> None:
         """Load what differs in a job with another sample: exponents, row counts, edges, features,
@@ -298,7 +305,8 @@ class Driver:
         Parameters
         ----------
         limit : int
-            Cycles after which the device is given up.
+            Cycles in which something moves, such as a word or a flit, that a sound run can have. A
+            chip stops what goes on beyond them.
         meanwhile : callable
             Called once, when it has begun.
 
@@ -313,27 +321,18 @@ class Driver:
             If there is no program at ``entry``, the device is at work, stops with an error, or
             counts other training steps than those of the program.
         DeviceTimeoutError
-            If it does not finish within ``limit`` cycles.
+            If it counts no cycles, or goes on though it should have stopped by itself.
         """
         self._require_idle()
         before, steps = self._count_before(), repeat * self._steps(entry)
         self._write("entry", entry)
         self._write("repeat", repeat)
+        units = limit_of(repeat * limit)
+        self._write("limit", units)
         self._broken_off = True
         self._write("control", Control.START)
         meanwhile()
-        while True:
-            status = Status(self._read("status"))
-            if not status & Status.RUNNING:
-                break
-            passed = self.cycles()
-            if passed > limit:
-                state = self.state()  # before STOP, which makes it wait for nothing
-                self._write("control", Control.STOP)
-                raise DeviceTimeoutError(
-                    f"the device did not finish within {limit} cycles; {state}")
-            self._transport.wait(
-                min(max(passed // _POLL_SHARE, _POLL_LEAST), _POLL_MOST))
+        status = self._wait((units * LIMIT_UNIT + 2) * PATIENCE)
         if status & Status.ERROR:
             error = self.clear_errors()
             raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
@@ -346,6 +345,22 @@ class Driver:
             "again from the last checkpoint")
         self._broken_off = False
         return self.cycles()
+
+    def _wait(self, most: int) -> Status:
+        """Wait until the program has ended, which a sound chip's has after ``most`` cycles."""
+        before, looks = 0, 0
+        while (status := Status(self._read("status"))) & Status.RUNNING:
+            passed = self.cycles()
+            before, looks = passed, looks + 1 if passed == before else 0
+            if passed > most or looks == _LOOKS:
+                state = self.state()  # before STOP, which makes it wait for nothing
+                self._write("control", Control.STOP)
+                raise DeviceTimeoutError(
+                    f"the device runs a program but counts no cycles; check its clock; {state}"
+                    if passed <= most else f"the device did not finish within {most} cycles, "
+                    f"though it should have stopped by itself; load its bitstream again; {state}")
+            self._transport.wait(min(max(passed // _POLL_SHARE, _POLL_LEAST), _POLL_MOST))
+        return status
 
     def _steps(self, entry: int) -> int:
         """Training steps of the program at row ``entry``."""
@@ -391,7 +406,10 @@ class Driver:
         if error & (Error.MEMORY | Error.PROGRAM):
             advice += ("; results are void, load the device again from the last checkpoint; if "
                        "that does not help, hypercast selftest tests the memories")
-        if error & (Error.LINK | Error.STALLED | Error.NETWORK):
+        if error & Error.RUNAWAY:
+            advice += (": something moved in more cycles than in any run of this program: what has "
+                       "to run before it did not, or what it reads is not what was loaded")
+        if error & (Error.LINK | Error.STALLED | Error.NETWORK | Error.RUNAWAY):
             advice += "; results are void, load the device again, which resets it"
         return advice
 

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.movement import most_moves
 from hypercast.host.compiler.packing import pack_entry
 from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -25,11 +26,12 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
-from hypercast.rtl.registers import CoreSpace, Space
+from hypercast.rtl.registers import LIMIT_UNIT, ROW_TABLE, CoreSpace, Space
 
 __all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "Stripes",
            "brought_exponents", "count_blocks", "entry_blocks", "exponent_blocks",
-           "instruction_block", "load_blocks", "memory_stripes", "step_blocks", "write_image"]
+           "instruction_block", "limit_of", "load_blocks", "memory_stripes", "step_blocks",
+           "write_image"]
 
 #: First word of an image: "HCIM".
 MAGIC = 0x4843494D
@@ -37,10 +39,11 @@ MAGIC = 0x4843494D
 NO_ENTRY = 0xFFFFFFFF
 #: Words an image begins with: identity of the file; CRC-32 (``zlib.crc32``) of all after this word;
 #: identity of the chip; the dropout key of the first step; program rows at which ``load`` (run
-#: once, first), ``train`` and ``evaluate`` start; training steps that the optimiser's constants are
-#: for; and the numbers of parameters and of blocks.
+#: once, first), ``train`` and ``evaluate`` start; what register ``limit`` has to be while one of
+#: them runs; training steps that the optimiser's constants are for; and the numbers of parameters
+#: and of blocks.
 HEADER = ("magic", "check", "version", "config_hash", "step_key", "load", "train", "evaluate",
-          "steps", "parameters", "blocks")
+          "limit", "steps", "parameters", "blocks")
 #: Words that describe a parameter: its tensor number, rows and columns, and where it lies in the
 #: weight bank: element (r, c) is lane ``c mod lanes`` of row ``base + (c div lanes) * height + r``.
 PARAMETER = ("tensor", "rows", "columns", "base", "height")
@@ -104,6 +107,11 @@ class Stripes(NamedTuple):
         return words
 
 
+def limit_of(moves: int) -> int:
+    """What register ``limit`` is for programs with so many moves at most."""
+    return min(-(-moves // LIMIT_UNIT), 0xFFFFFFFF)
+
+
 def instruction_block(row: int, instruction: int) -> Block:
     """The block that puts an encoded instruction into a row of the program memory."""
     octets = instruction.to_bytes(4 * INSTRUCTION_WORDS, "little")
@@ -123,7 +131,11 @@ def load_blocks(job: Job) -> Iterator[Block]:
         exponents[number] = pack_entry(job.exponents[name], None)
     yield Block(0, Space.TENSORS, 0, exponents)
     for core in range(job.config.cores):
-        yield _row_counts(job, core)
+        # All of the table, since entries that no instruction names may be looked at, too.
+        counts = np.zeros(ROW_TABLE, dtype=np.uint32)
+        block = _row_counts(job, core)
+        counts[job.row_entries[0]:][:len(block.words)] = block.words
+        yield block._replace(address=int(CoreSpace.ROWS), words=counts)
         yield from _images(job, core)
         yield Block(core, Space.WEIGHTS, 0, job.weight_bank.ravel())
 
@@ -205,6 +217,7 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
         "version": INTERFACE_VERSION, "config_hash": job.config.hash,
         "step_key": model.recipe.seed & 0xFFFFFFFF,
         **{name: job.entries.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")},
+        "limit": limit_of(max(most_moves(job, entry) for entry in job.entries)),
         "steps": model.recipe.epochs, "parameters": len(job.weights), "blocks": len(blocks)}
     body = io.BytesIO()
     _put(body, [fields[name] for name in HEADER[2:]])

@@ -20,7 +20,7 @@ class SteppedChip(ChipDevice):
 
     Parameters
     ----------
-    transport, job, model, limit, progress
+    transport, job, model, progress
         As those of ``ChipDevice``; the job's steps are in pieces.
     """
 

@@ -10,7 +10,7 @@ from hypercast.rtl.config import Config
 
 __all__ = ["idle_faults", "what_stopped"]
 
-#: Cycles that a program without work takes at most.
+#: Cycles in which anything moves that a program without work has at most.
 _LIMIT = 10_000
 
 

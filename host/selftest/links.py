@@ -23,7 +23,7 @@ from hypercast.rtl.registers import Space
 
 __all__ = ["check_links"]
 
-#: Cycles after which a case is given up; nothing moves for `control.watchdog.PATIENCE` before.
+#: Cycles in which anything moves that a case has at most.
 _LIMIT = 1_000_000
 
 

@@ -22,7 +22,6 @@ from hypercast.rtl.placement import core_of
 
 __all__ = ["check_training"]
 
-_LIMIT = 10_000_000
 #: Rows of the graph that each core holds, at least.
 _ROWS = 4
 
@@ -57,7 +56,7 @@ def check_training(transport: Transport, config: Config) -> Iterator[Finding]:
     model = _model(config)
     reference = ReferenceDevice(model)
     try:
-        device = ChipDevice(transport, compile_job(model, config), model, limit=_LIMIT)
+        device = ChipDevice(transport, compile_job(model, config), model)
         device.train_step()
         found = device.snapshot()
     except DeviceError as error:

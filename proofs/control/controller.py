@@ -13,6 +13,7 @@ from hypercast.proofs.words import constant, past
 from hypercast.rtl import layouts
 from hypercast.rtl.control import controller
 from hypercast.rtl.isa import OPERATIONS, Opcode
+from hypercast.rtl.registers import Error
 
 __all__ = ["PROOFS"]
 
@@ -123,8 +124,36 @@ def _bench():
         loads & loaded, issued & past(m, issued | past(m, issued))])
 
 
+def _ending_bench():
+    """What the watchdog barks at ends in a few cycles, whatever the engines do."""
+    m = Module()
+    inside, dut, parts = _with_free_parts(m, small(dimensions=0, program_rows=16, tensors=8))
+    host, watchdog = dut.host, parts["Watchdog"]
+    seen = host.error & (Error.STALLED | Error.RUNAWAY)
+    waited = Signal(range(8))  # since one of them was seen
+    with m.If(seen.any() & host.running):
+        m.d.sync += waited.eq(waited + 1)
+    with m.Else():
+        m.d.sync += waited.eq(0)
+    for bark, error in ((watchdog.standstill, Error.STALLED), (watchdog.runaway, Error.RUNAWAY)):
+        m.d.comb += Assert(~past(m, bark) | (host.error & error).any())
+    m.d.comb += [
+        Assert(~host.running | (waited < 5)),
+        Assert(watchdog.enable == host.running), Assert(watchdog.limit == host.limit),
+        Assert(inside.state("", "IDLE") == ~host.running),
+        Assert(inside.states("")),
+        *(Assert(~inside.state("", state) | (waited <= most))
+          for most, state in enumerate(("FETCH", "LOAD", "DECODE", "WAIT", "STOP"))),
+    ]
+    free = [value for part in parts.values() for value in part.outputs]
+    return Bench(m, [*inputs(dut), *free], [
+        (waited == most) & inside.state("", state) for most, state in ((4, "STOP"), (2, "DECODE"))])
+
+
 PROOFS = [
     Proof(block="controller", bench=_bench,
           claim="issues each instruction once, in order, with its engines idle; none after stop",
           slow=True),
+    Proof(block="controller", bench=_ending_bench,
+          claim="ends what stands still or runs away in a few cycles, whatever engines do"),
 ]

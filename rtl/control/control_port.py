@@ -26,6 +26,8 @@ class ControlPort(wiring.Signature):
         Program row to start at; valid with ``start``.
     repeat : Out(32)
         How often to run to HALT, 0 counts as 1; valid with ``start``.
+    limit : Out(32)
+        As in ``registers.REGISTERS``; used while a program runs.
     step_write, step_key_write : Out(1)
         High for one cycle to set ``step`` or ``step_key`` to ``data``.
     data : Out(32)
@@ -60,7 +62,7 @@ class ControlPort(wiring.Signature):
     def __init__(self, config: Config) -> None:
         super().__init__({
             "start": Out(1), "stop": Out(1),
-            "entry": Out(range(config.program_rows)), "repeat": Out(32),
+            "entry": Out(range(config.program_rows)), "repeat": Out(32), "limit": Out(32),
             "step_write": Out(1), "step_key_write": Out(1), "data": Out(32),
             "error_set": Out(ERROR_WIDTH), "error_clear": Out(ERROR_WIDTH),
             "running": In(1), "done": In(1), "error": In(ERROR_WIDTH),

@@ -28,7 +28,7 @@ __all__ = ["Controller"]
 
 #: Errors that stop the program; WINDOW only concerns the access that failed.
 _FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Error.LINK
-          | Error.STALLED | Error.MEMORY | Error.PROGRAM)
+          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY)
 #: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
 #: the vector unit's, HALT or unknown, and its dropout key.
 _DECODED = data.StructLayout({
@@ -50,8 +50,8 @@ class Controller(wiring.Component):
     An error stops the program before the instruction that has it; it stops as with ``stop``:
     nothing more is issued, and ``running`` falls when all engines are idle. While one of these
     errors (any but WINDOW) is set, no program gets past its first instruction. If nothing moves any
-    more (``Watchdog``), that is an error too, and ``running`` falls though engines are busy; only a
-    reset helps them.
+    more, or more than the program can move (``Watchdog``), that is an error too, and ``running``
+    falls though engines are busy; only a reset helps them.
 
     Cycles count for the phase of the instruction issued last, HALT (at its completion) included;
     those before a program's first issue count for phase 0. So the phases add up to the cycles.
@@ -126,6 +126,7 @@ class Controller(wiring.Component):
             host.busy.eq(status.busy),
             watchdog.enable.eq(host.running),
             watchdog.progress.eq(status.progress | issue),
+            watchdog.limit.eq(host.limit),
             phases.enable.eq(host.running),
             phases.index.eq(host.phase_index),
             host.phase_cycles.eq(phases.cycles),
@@ -159,7 +160,8 @@ class Controller(wiring.Component):
                           | Mux(status.error[1], Error.LINK, 0)
                           | Mux(status.error[2], Error.MEMORY, 0)
                           | Mux(exponents.fault, Error.PROGRAM, 0)
-                          | Mux(watchdog.expired, Error.STALLED, 0)),
+                          | Mux(watchdog.standstill, Error.STALLED, 0)
+                          | Mux(watchdog.runaway, Error.RUNAWAY, 0)),
         ]
         self._count_steps(m, completed & layouts.OPERANDS[Opcode.HALT](instruction).step)
         with m.If(host.stop):
@@ -209,7 +211,7 @@ class Controller(wiring.Component):
                         m.next = "IDLE"
             with m.State("STOP"):
                 idle = ~status.busy.any() & ~exponents.pending
-                with m.If(idle | (host.error & Error.STALLED).any()):
+                with m.If(idle | (host.error & (Error.STALLED | Error.RUNAWAY)).any()):
                     m.d.sync += host.running.eq(0)
                     m.next = "IDLE"
         return m

@@ -90,7 +90,7 @@ class HostPort(wiring.Component):
             self.request.eq(window.request), self.request_valid.eq(window.core_valid),
             self.request_upper.eq(window.upper), self.request_done.eq(window.done),
             control.request.eq(window.request), control.request_valid.eq(window.chip_valid),
-            control.entry.eq(held["entry"]), control.repeat.eq(held["repeat"]),
+            *(getattr(control, name).eq(held[name]) for name in ("entry", "repeat", "limit")),
             control.data.eq(bus.data),
             control.phase_index.eq(bus.address[:(PHASES - 1).bit_length()]),
             control.error_set.eq(Mux(window.done & window.error, Error.WINDOW, 0)),

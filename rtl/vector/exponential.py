@@ -1,6 +1,6 @@
 """Powers of two with negative exponents, by table and interpolation."""
 
-from amaranth.hdl import Module, Mux, Signal, unsigned
+from amaranth.hdl import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -36,6 +36,8 @@ class Exponential(wiring.Component):
         ``d`` of ``BITS_LATENCY`` cycles ago, times log2(e), with 12 fraction bits.
     o : Out(lanes values of 17)
         ``2**-bits`` with 16 fraction bits, ``LATENCY`` cycles after ``i``.
+    fault : Out(1)
+        High while an entry of a table that was read had changed.
     """
 
     #: Cycles from ``i`` to ``bits``.
@@ -51,10 +53,12 @@ class Exponential(wiring.Component):
             "shift": In(SHIFT_WIDTH),
             "bits": Out(data.ArrayLayout(unsigned(element_width + 23), lanes)),
             "o": Out(data.ArrayLayout(unsigned(17), lanes)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
+        tables = []
         for lane in range(self._lanes):
             bits = self.bits[lane]
             product = Signal(self._element_width + 15)
@@ -68,6 +72,8 @@ class Exponential(wiring.Component):
             # A table per lane: no kind of RAM has a read port for every lane.
             m.submodules[f"table_{lane}"] = table = Interpolation(_TABLE, 6)
             whole = Mux(bits[17:].any(), 31, bits[12:17])
+            tables.append(table)
             m.d.comb += table.i.eq(bits[:12])
             m.d.sync += self.o[lane].eq(table.o >> delayed(m, whole, Interpolation.LATENCY))
+        m.d.comb += self.fault.eq(Cat(table.fault for table in tables).any())
         return m

@@ -52,6 +52,8 @@ class Exponentials(wiring.Component):
         beyond the classes.
     o : Out(stream of summed_row(config))
         Results, one per row; of split NONE with meaningless numbers. Follows the row's groups.
+    fault : Out(1)
+        High while an entry of a table that was read had changed.
     """
 
     #: Rows under way or waiting to be taken, and how many are enough if few are taken.
@@ -71,6 +73,7 @@ class Exponentials(wiring.Component):
             "logits": In(stream.Signature(labelled_group(config))),
             "powers": Out(stream.Signature(exponential_group(config))),
             "o": Out(stream.Signature(summed_row(config))),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -155,9 +158,10 @@ class Exponentials(wiring.Component):
         def awaited(value):
             return Mux(self.sigmoid, delayed(m, value, Logarithm.LATENCY), value)
 
-        summands = []
+        summands, faults = [], [exponential.fault]
         for lane in range(lanes):
             m.submodules[f"logarithm_{lane}"] = logarithm = Logarithm()
+            faults.append(logarithm.fault)
             m.d.comb += logarithm.i.eq(powers[lane].power)
             summands.append(Mux(self.sigmoid, logarithm.o, powers[lane].power))
         group_total = tree(m, summands, add)
@@ -182,5 +186,6 @@ class Exponentials(wiring.Component):
             row.split.eq(summed.row.split),
             row.weight.eq(summed.row.weight),
             results.push.eq(summed.fire & summed.last),
+            self.fault.eq(Cat(faults).any()),
         ]
         return m

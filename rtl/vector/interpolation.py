@@ -5,9 +5,9 @@ from itertools import pairwise
 
 from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.vector.pipeline import delayed
 
 __all__ = ["Interpolation"]
@@ -32,6 +32,8 @@ class Interpolation(wiring.Component):
         Argument, in entries of the table: at most 64.
     o : Out(bits of the largest value)
         Value for the argument of ``LATENCY`` cycles ago.
+    fault : Out(1)
+        High while what the argument of a cycle ago led to in the table had changed there.
 
     Raises
     ------
@@ -53,6 +55,7 @@ class Interpolation(wiring.Component):
         super().__init__({
             "i": In(7 + rest_bits),
             "o": Out(unsigned(max(table).bit_length())),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -60,20 +63,24 @@ class Interpolation(wiring.Component):
         steps = [abs(following - value) for value, following in pairwise(self._table)]
         entry = data.StructLayout({
             "value": len(self.o), "step": max(1, max(steps).bit_length())})
-        m.submodules.table = table = Memory(shape=entry, depth=_PIECES, init=[
-            {"value": value, "step": step}
+        m.submodules.table = table = ParityMemory(entry.size, _PIECES, init=[
+            entry.const({"value": value, "step": step}).as_value().value
             for value, step in zip(self._table, steps, strict=False)])
-        port = table.read_port()
+        [port], found = table.reads, entry(table.reads[0].data)
 
         # The end of the table is that of its last piece.
         end = self.i[-1]
         rest = delayed(m, Cat(self.i[:self._rest_bits], end), 1)
-        product = Signal(len(rest) + len(port.data.step))
-        value = delayed(m, port.data.value, 1)
+        product = Signal(len(rest) + len(found.step))
+        value = delayed(m, found.value, 1)
         distance = product >> self._rest_bits
-        m.d.comb += port.addr.eq(self.i[self._rest_bits:-1] | end.replicate(len(port.addr)))
+        m.d.comb += [
+            port.addr.eq(self.i[self._rest_bits:-1] | end.replicate(len(port.addr))),
+            port.en.eq(1),
+            self.fault.eq(port.fault),
+        ]
         m.d.sync += [
-            product.eq(port.data.step * rest),
+            product.eq(found.step * rest),
             self.o.eq(value + distance if self._table[0] < self._table[-1] else value - distance),
         ]
         return m

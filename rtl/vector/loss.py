@@ -66,6 +66,8 @@ class Loss(wiring.Component):
         Zeroes ``losses``, ``hits`` and ``misses``.
     losses : Out(64), hits : Out(32), misses : Out(32), three each
         See ``Metrics``; up to date when not ``busy``.
+    fault : Out(1)
+        High for a cycle after an entry of a table was read that had changed.
     """
 
     #: Groups that pass the first stage while a row's maximum is under way.
@@ -89,6 +91,7 @@ class Loss(wiring.Component):
             "losses": Out(64).array(3),
             "hits": Out(32).array(3),
             "misses": Out(32).array(3),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -180,6 +183,8 @@ class Loss(wiring.Component):
                 self.hits[index].eq(metrics.hits[index]),
                 self.misses[index].eq(metrics.misses[index]),
             ]
+
+        m.d.sync += self.fault.eq(exponentials.fault | normalizer.fault | gradient.fault)
 
         # Writing, and the end: when every row is written, or without gradients, measured.
         m.submodules.target = target = PanelAddresses(config)

@@ -48,6 +48,8 @@ class LossGradient(wiring.Component):
         OR of the magnitudes of the group being requantized; zero if there is none.
     saturations : Out
         How many elements of a group have just saturated.
+    fault : Out(1)
+        High while an entry of a table that was read had changed.
     """
 
     #: Groups under way or waiting to be taken.
@@ -64,6 +66,7 @@ class LossGradient(wiring.Component):
             "o": Out(stream.Signature(element_group(config))),
             "magnitude": Out(GRADIENT_WIDTH - 1),
             "saturations": Out(range(group_size(config) + 1)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -123,6 +126,7 @@ class LossGradient(wiring.Component):
             requantizer.i.eq(gradient),
             requantizer.shift.eq(self.shift),
             output.push.eq(rounded),
+            self.fault.eq(factor.fault),
             output.i.eq(requantizer.o),
         ]
         m.d.sync += self.saturations.eq(popcount(requantizer.saturated))

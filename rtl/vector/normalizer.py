@@ -43,6 +43,8 @@ class Normalizer(wiring.Component):
         following.
     split : Out(2), correct, wrong : Out(range(CLASSES + 1))
         The row's split, and what was predicted, see ``Metrics``.
+    fault : Out(1)
+        High while an entry of a table that was read had changed.
     """
 
     #: Cycles until a row's sum is normalized.
@@ -64,6 +66,7 @@ class Normalizer(wiring.Component):
             "split": Out(2),
             "correct": Out(range(CLASSES + 1)),
             "wrong": Out(range(CLASSES + 1)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -100,7 +103,7 @@ class Normalizer(wiring.Component):
         base = own + Mux(self.sigmoid, delayed(m, total, 1), n << 12)
         loss = Signal.like(self.loss)
         product = Signal(len(loss) + len(row.weight))
-        m.d.comb += logarithm.i.eq(normalized[9:25])
+        m.d.comb += [logarithm.i.eq(normalized[9:25]), self.fault.eq(logarithm.fault)]
         m.d.sync += [
             loss.eq(delayed(m, base, Logarithm.LATENCY) + Mux(self.sigmoid, 0, logarithm.o)),
             product.eq(loss * delayed(m, row.weight, self.LOSS_LATENCY - 2)),

@@ -1,6 +1,6 @@
 """What turns exponentials to sigmoids."""
 
-from amaranth.hdl import Module, unsigned
+from amaranth.hdl import Cat, Module, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -30,6 +30,8 @@ class SigmoidFactor(wiring.Component):
         With 15 fraction bits; valid with ``i``.
     o : Out(lanes values of RECIPROCAL_WIDTH)
         With 17 fraction bits, ``LATENCY`` cycles after ``i``.
+    fault : Out(1)
+        High while an entry of a table that was read had changed.
     """
 
     #: Cycles from ``i`` to ``o``.
@@ -41,13 +43,17 @@ class SigmoidFactor(wiring.Component):
             "i": In(data.ArrayLayout(unsigned(EXPONENTIAL_WIDTH), lanes)),
             "weight": In(WEIGHT_WIDTH),
             "o": Out(data.ArrayLayout(unsigned(RECIPROCAL_WIDTH), lanes)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         weight = delayed(m, self.weight, Interpolation.LATENCY)
+        tables = []
         for lane in range(self._lanes):
             m.submodules[f"table_{lane}"] = table = Interpolation(_TABLE, 10)
+            tables.append(table)
             m.d.comb += table.i.eq(self.i[lane])
             m.d.sync += self.o[lane].eq((table.o * weight) >> 15)
+        m.d.comb += self.fault.eq(Cat(table.fault for table in tables).any())
         return m

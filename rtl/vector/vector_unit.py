@@ -80,6 +80,8 @@ class VectorUnit(wiring.Component):
     words, starved, blocked : Out(1), saturations : Out
         Increments of the counters ``vector_words`` (words written), ``vector_starved``,
         ``vector_blocked`` and ``saturations``.
+    fault : Out(1)
+        High for a cycle after an entry of a table was read that had changed.
     """
 
     def __init__(self, config: Config) -> None:
@@ -108,6 +110,7 @@ class VectorUnit(wiring.Component):
             "starved": Out(1),
             "blocked": Out(1),
             "saturations": Out(range(max(config.lanes, 3) + 1)),
+            "fault": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -152,6 +155,7 @@ class VectorUnit(wiring.Component):
             drain.rows.eq(rows),
             loss.rows.eq(rows),
             loss.clear.eq(self.clear),
+            self.fault.eq(loss.fault),
         ]
         for index in range(3):
             m.d.comb += [

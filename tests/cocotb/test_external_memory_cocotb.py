@@ -46,7 +46,7 @@ async def trains(dut):
     await transport.reset()
 
     def chip(model):
-        return ChipDevice(transport, compile_job(model, TRAINING.config), model, limit=500_000)
+        return ChipDevice(transport, compile_job(model, TRAINING.config), model)
 
     words, _, _ = await bridge(compare_training)(TRAINING, chip)
     assert words.equal == words.words > 0, str(words)

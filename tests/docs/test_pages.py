@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 from hypercast.host.training.description.description import Description
+from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -53,6 +54,18 @@ def test_the_test_plan_names_files_that_exist():
     assert named
     for path in named:
         assert (ROOT / path).exists(), path
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_configurations_are_those_of_today(page):
+    known = [f"{config.hash:#010x}" for config in PRESETS.values()]
+    for found in re.findall(r"configuration (0x[0-9a-f]{8})\b", page.read_text()):
+        assert found in known, f"{found} is of no preset; of `tiny` it is {known[0]}"
+
+
+def test_changes_begin_with_the_version_of_today():
+    found = re.findall(r"`VERSION` is (\d+)", (ROOT / "CHANGELOG.md").read_text())
+    assert int(found[0]) == INTERFACE_VERSION and len(set(found)) == len(found)
 
 
 def test_every_page_is_in_the_index():

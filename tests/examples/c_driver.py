@@ -26,7 +26,7 @@ class _Bus(Structure):
 
 
 class _Chip(Structure):
-    _fields_ = [("bus", _Bus), ("limit", c_uint64), ("error", c_uint32),
+    _fields_ = [("bus", _Bus), ("error", c_uint32),
                 ("image", ctypes.c_void_p), ("next_block", ctypes.c_size_t), ("blocks", c_uint32),
                 ("rows", c_uint32), ("step", c_uint32)]
 
@@ -67,17 +67,16 @@ class CDriver:
         Configuration it is compiled for.
     transport : Transport
         The chip.
-    limit : int
-        Cycles that a program may take.
     """
 
-    def __init__(self, folder, config, transport, limit):
+    def __init__(self, folder, config, transport):
         library = folder / f"driver_{config.hash:08x}.so"
         if not library.exists():
             (folder / "hypercast.h").write_text(c_header(config))
             compile_c(library, SOURCES / "hypercast_driver.c", options=("-shared", "-fPIC"))
         self._library = ctypes.CDLL(str(library))
-        self._library.hypercast_message.restype = ctypes.c_char_p
+        for name in ("message", "cause"):
+            getattr(self._library, f"hypercast_{name}").restype = ctypes.c_char_p
 
         def read(_, offset, values, count):
             try:
@@ -96,7 +95,7 @@ class CDriver:
 
         self.chip = _Chip()
         self._bus = _Bus(_Access(read), _Access(write), None)  # C keeps no reference to it
-        self._call("open", self._bus, c_uint64(limit))
+        self._call("open", self._bus)
 
     def _call(self, name, *arguments):
         result = getattr(self._library, f"hypercast_{name}")(byref(self.chip), *arguments)
@@ -119,6 +118,10 @@ class CDriver:
     def evaluate(self):
         """One evaluation."""
         self._call("evaluate")
+
+    def cause(self):
+        """What stopped the last program, in words."""
+        return self._library.hypercast_cause(byref(self.chip)).decode()
 
     def cycles(self):
         """Cycles of the last program."""

@@ -6,15 +6,25 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.movement import most_moves
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.runtime.image import HEADER, NO_ENTRY, write_image
+from hypercast.host.runtime.image import HEADER, NO_ENTRY, limit_of, write_image
 from hypercast.host.runtime.transport import TransportError
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.rtl.registers import COUNTERS, Control, CoreSpace, Error, Space, Status, register
+from hypercast.rtl.limits import PATIENCE
+from hypercast.rtl.registers import (
+    COUNTERS,
+    LIMIT_UNIT,
+    Control,
+    CoreSpace,
+    Error,
+    Space,
+    Status,
+    register,
+)
 from tests.examples.c_driver import CDriver, CDriverError, PolledChip
 from tests.host.models import SMALL, small_model
 
-LIMIT = 5000
 RECIPE = {"schedule": ((2, 0.5),)}
 MODEL = small_model(**RECIPE)
 JOB = compile_job(MODEL, SMALL)
@@ -41,7 +51,7 @@ def image(tmp_path_factory):
 def driver(tmp_path_factory):
     """Compiles and opens the driver of a chip."""
     folder = tmp_path_factory.mktemp("driver")
-    return lambda chip: CDriver(folder, SMALL, chip, LIMIT)
+    return lambda chip: CDriver(folder, SMALL, chip)
 
 
 def test_load_is_what_the_python_driver_loads(driver, image):
@@ -134,11 +144,36 @@ def test_an_error_of_the_program(driver, image):
 
 
 def test_a_program_that_does_not_end(driver, image):
-    chip = PolledChip(SMALL, cycles=10**9)
+    chip = PolledChip(SMALL, cycles=1 << 62)
     device = driver(chip)
-    with pytest.raises(CDriverError, match="did not end in time"):
+    with pytest.raises(CDriverError, match="should have stopped it by itself"):
         device.load(image)
+    most = chip["limit"] * LIMIT_UNIT * PATIENCE
+    assert most < device.cycles() < 2 * most
     assert chip.writes[-1] == (register("control"), Control.STOP)
+
+
+def test_each_program_is_started_with_the_limit_of_the_longest(driver, image):
+    chip = PolledChip(SMALL)
+    device = driver(chip)
+    device.load(image)
+    device.train()
+    limits = [value for address, value in chip.writes if address == register("limit")]
+    assert limits == [limit_of(max(most_moves(JOB, entry) for entry in JOB.entries))] * 2
+
+
+@pytest.mark.parametrize("error", Error)
+def test_what_stopped_a_program_in_words(driver, error):
+    """Each has words of its own, that end with what to do; the name is in them, or is meant."""
+    device = driver(PolledChip(SMALL))
+    texts = {}
+    for one in Error:
+        device.chip.error = one
+        texts[one] = device.cause()
+    assert len(set(texts.values())) == len(Error) and "nothing" not in texts.values()
+    device.chip.error = error | Error.WINDOW
+    assert device.cause() == texts[error]
+    assert error == Error.WINDOW or "; " in texts[error]
 
 
 
@@ -216,6 +251,19 @@ def test_loading_resets_the_chip(driver, image, registers):
     chip = PolledChip(SMALL, **registers)
     driver(chip).load(image)
     assert chip.writes[0] == (register("control"), Control.RESET)
+
+
+def test_loading_clears_errors_of_what_was_there_before(driver, image, monkeypatch):
+    chip = PolledChip(SMALL)
+    write = chip.write
+
+    def report(address, value):
+        write(address, value)
+        if address == register("space"):  # while words are still being written
+            chip["error"] |= Error.PROGRAM
+    monkeypatch.setattr(chip, "write", report)
+    driver(chip).load(image)
+    assert chip["error"] == 0
 
 
 def test_a_reset_that_does_not_end(driver, image):

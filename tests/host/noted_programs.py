@@ -35,7 +35,7 @@ from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import decode
 
-__all__ = ["CASES", "STATES", "noted", "noted_state", "state", "summary"]
+__all__ = ["CASES", "STATES", "jobs", "noted", "noted_state", "state", "summary", "trained"]
 
 _NOTES = Path(__file__).with_name("noted_programs.json")
 _CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=64, channel_words=2**15,
@@ -91,7 +91,7 @@ STATES = [name for name, case in CASES.items() if case.keys() <= {
 
 
 @functools.cache
-def _trained(name):
+def trained(name):
     """The graph, the model and the configuration of a case."""
     case = dict(CASES[name])
     generator = np.random.default_rng(5)
@@ -120,9 +120,9 @@ def _trained(name):
     return graph, prepare(graph, network, recipe), config
 
 
-def _jobs(name):
-    """The jobs of a case, each with its sample's edges."""
-    graph, model, config = _trained(name)
+def jobs(name):
+    """The jobs of a case."""
+    graph, model, config = trained(name)
     form, layers = CASES[name].get("form"), len(model.network.layers)
     if form == "runs":
         cut = [*range(1, layers + 1, 2), layers + 1]
@@ -170,12 +170,12 @@ def summary(name):
 
     How much headroom exponents leave is no matter of the compiler.
     """
-    jobs = _jobs(name)
-    found = {title: _digest([of(job) for job in jobs] if len(jobs) > 1 else of(jobs[0]))
+    every = jobs(name)
+    found = {title: _digest([of(job) for job in every] if len(every) > 1 else of(every[0]))
              for title, of in (("program", _program), ("regions", _regions), ("rest", _rest),
                                ("send lists", _lists))}
     if "form" not in CASES[name]:
-        _, model, config = _trained(name)
+        _, model, config = trained(name)
         workload = Workload.of_graph(model.sample.edges[0], model.network, config)
         found["cycles"] = _digest([(str(phase.name), phase.cycles)
                                    for phase in predict(workload).phases])
@@ -207,7 +207,7 @@ def _rest(job):
 @functools.cache
 def state(name):
     """What is noted of a case's reference: a digest of its state after three steps."""
-    _, model, _ = _trained(name)
+    _, model, _ = trained(name)
     gnn = FixedGnn(model)
     for _ in range(3):
         gnn.train_step()

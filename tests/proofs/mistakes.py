@@ -10,7 +10,7 @@ from hypercast.proofs import aggregation, control, folding, lib, memory, network
 from hypercast.proofs import serial as link
 from hypercast.proofs.catalogue import PROOFS
 from hypercast.rtl.aggregation import row_requests
-from hypercast.rtl.control import axi_lite, controller, window
+from hypercast.rtl.control import axi_lite, controller, watchdog, window
 from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
     burst_reader,
@@ -209,11 +209,27 @@ MISTAKES = [
             "decoded.needed.eq(control.waits)", slow=True),
     Mistake("controller", "issues", control.controller, "controller", controller,
             "with m.If(stopping | fatal):", "with m.If(fatal):", slow=True),
-    # Starves reads; writes where some strobes are low.
+    # Waits for engines that never end; does not stop a runaway.
+    Mistake("controller", "ends", control.controller, "controller", controller,
+            "with m.If(idle | (host.error & (Error.STALLED | Error.RUNAWAY)).any()):",
+            "with m.If(idle | (host.error & Error.STALLED).any()):"),
+    Mistake("controller", "ends", control.controller, "controller", controller,
+            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY)",
+            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM)"),
+    # Forgets that something moved; counts cycles in which nothing does; goes on counting.
+    Mistake("watchdog", "barks", control.watchdog, "watchdog", watchdog,
+            "with m.If(~self.enable | self.progress):", "with m.If(~self.enable):"),
+    Mistake("watchdog", "barks", control.watchdog, "watchdog", watchdog,
+            "moved + self.progress", "moved + 1"),
+    Mistake("watchdog", "barks", control.watchdog, "watchdog", watchdog,
+            "        with m.If(~self.enable):", "        with m.If(0):"),
+    # Starves reads; writes where some strobes are low; shows old data with an error.
     Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
             "write_pending & ~(read_pending & bus.write)", "write_pending"),
     Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
             "strobes.all()", "strobes.any()"),
+    Mistake("axi_lite", "each", control.axi_lite, "AxiLiteSubordinate", axi_lite,
+            "Mux(bus.error, 0, bus.result)", "bus.result"),
     # Writes to a running chip; does not answer what it refuses.
     Mistake("window", "each", control.window, "Window", window,
             "(~self.running | own)", "(~self.running | in_core)"),

@@ -4,8 +4,9 @@ import pytest
 from amaranth.hdl import Value
 
 from hypercast.rtl.lib.parity_memory import ParityMemory
+from tests.bench import run
 
-__all__ = ["count_cycles", "flip", "parity_memories"]
+__all__ = ["check_tables", "count_cycles", "flip", "parity_memories"]
 
 
 @pytest.fixture
@@ -36,3 +37,20 @@ def count_cycles(signal, counted):
             if high:
                 counted.append(True)
     return watch
+
+
+def check_tables(dut, memories, count):
+    """Check that ``dut.fault`` is high while one of its ``count`` tables has changed, wherever it
+    is read.
+    """
+    async def bench(ctx):
+        await ctx.tick().repeat(8)
+        assert len(memories) == count
+        for memory in memories:
+            for high in (1, 0):
+                for address in range(memory.contents.depth):
+                    flip(ctx, memory, address, bit=5)
+                await ctx.tick().repeat(8)
+                assert ctx.get(dut.fault) == high
+
+    run(dut, bench)

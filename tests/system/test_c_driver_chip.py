@@ -22,7 +22,6 @@ from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.examples.c_driver import SOURCES, CDriver, compile_c
 from tests.system.chips import CHIPS, GraphTraining, random_graph
 
-LIMIT = 200_000
 _INDEX = {name: index for index, name in enumerate(COUNTERS)}
 
 
@@ -49,7 +48,7 @@ def test_training(name, tmp_path):
     write_image(path, compile_job(model, config), model)
     oracle = FixedGnn(model)
     transport = CxxrtlTransport(config)
-    driver = CDriver(tmp_path, config, transport, LIMIT)
+    driver = CDriver(tmp_path, config, transport)
     driver.load(path.read_bytes())
     raised = 0
     for _ in range(driver.steps()):

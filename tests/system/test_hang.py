@@ -1,23 +1,31 @@
-"""A chip that does not finish, or stops with an error, is reported with its last state."""
+"""No program goes on for ever; what stops one is reported with the chip's last state."""
 
+from collections import Counter
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.movement import most_moves
 from hypercast.host.runtime.devices import ChipDevice
-from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
+from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver
 from hypercast.rtl.isa import Opcode, decode
-from hypercast.rtl.registers import Space
+from hypercast.rtl.limits import PATIENCE
+from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Space
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import NARROW, GraphTraining, random_graph
+
+
+def training():
+    return GraphTraining(graph=random_graph(12, 30), config=NARROW, hidden=(3,)).model()
 
 
 @pytest.fixture
 def device():
     """A loaded chip, to be sabotaged."""
-    model = GraphTraining(graph=random_graph(12, 30), config=NARROW, hidden=(3,)).model()
-    device = ChipDevice(CxxrtlTransport(NARROW), compile_job(model, NARROW), model, limit=20_000)
+    model = training()
+    device = ChipDevice(CxxrtlTransport(NARROW), compile_job(model, NARROW), model)
     device.job, device.model = compile_job(model, NARROW), model
     yield device
     device.close()
@@ -43,12 +51,62 @@ def test_edges_that_never_come(device):
 
 
 def test_a_limit_too_low(device):
-    """The chip is sound but given up; its last state is reported."""
-    device = ChipDevice(CxxrtlTransport(NARROW), device.job, device.model, limit=200)
-    with pytest.raises(DeviceTimeoutError, match=(
-            r"did not finish within 200 cycles; program row \d+, waiting for .*, busy: .*, step")):
-        device.train_step()
-    device.close()
+    """The chip is sound but stopped; its last state is reported."""
+    with pytest.raises(DeviceError, match=(
+            r"RUNAWAY: 512.*more cycles than in any run of this program.*; program row \d+ "
+            r"\(\w+\), waiting for .*, busy: .*, step")):
+        device.driver.run(device.job.start("train"), limit=512)
+    device.driver.load(device.job)  # resets it
+    device.driver.run(device.job.start("load"), limit=512)
+    device.train_step()
+
+
+def run(driver, job, entry):
+    """Run a program of the job; returns what stopped it, or None."""
+    try:
+        driver.run(job.start(entry), limit=most_moves(job, entry))
+    except DeviceError as error:
+        assert not isinstance(error, DeviceTimeoutError), error
+        return str(error)
+    return None
+
+
+@pytest.mark.parametrize("entry", ["train", "evaluate"])
+def test_what_is_started_before_the_program_that_loads(entry):
+    """The array would feed itself with words that were never stored, for ever."""
+    job = compile_job(training(), NARROW)
+    transport = CxxrtlTransport(NARROW)
+    driver, limit = Driver(transport, NARROW), most_moves(job, entry)
+    driver.load(job)
+    assert "RUNAWAY" in run(driver, job, entry)
+    assert limit / 2 < driver.cycles() < 2 * limit
+    for other in ("load", "train", "evaluate"):
+        with pytest.raises(DeviceError, match="engines of the device are still busy"):
+            driver.run(job.start(other), limit=1)
+    driver.load(job)
+    assert [run(driver, job, other) for other in ("load", entry)] == [None, None]
+    transport.close()
+
+
+def test_programs_end_whatever_they_find_in_memory(device):
+    """Lists, rows and row counts at random: each ends by itself, or is stopped with a reason."""
+    rng = np.random.default_rng(3)
+    job, driver, reasons = device.job, device.driver, Counter()
+    for trial in range(12):
+        driver.load(job)
+        assert run(driver, job, "load") is None
+        core, entry = trial % NARROW.cores, ("train", "evaluate")[trial // 2 % 2]
+        space = (Space.GRADIENTS, Space.FEATURES, Space.CORE)[trial % 3]
+        if space == Space.CORE:
+            driver.write_window(core, space, CoreSpace.ROWS, rng.integers(1 << 20, size=ROW_TABLE))
+        else:
+            bits = 1 << int(rng.integers(1, 33))  # small numbers are plausible ones
+            driver.write_words(core, space, 0, rng.integers(bits, size=(
+                NARROW.channel_words, NARROW.chunks)).astype(np.uint32))
+        error = run(driver, job, entry)
+        reasons[error and error[:error.index(">")]] += 1
+        assert driver.cycles() <= 2 * most_moves(job, entry) + 2 * PATIENCE, reasons
+    assert reasons[None] and any("RUNAWAY" in str(reason) for reason in reasons), reasons
 
 
 def test_unknown_opcode(device):

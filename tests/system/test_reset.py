@@ -7,15 +7,12 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
-from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
+from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.runtime.transport import TransportError
-from hypercast.rtl.control.watchdog import PATIENCE
-from hypercast.rtl.registers import Control, register
+from hypercast.rtl.registers import LIMIT_UNIT, Control, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind
 from tests.system.chips import WIDE, GraphTraining, random_graph
-
-LIMIT = 4 * PATIENCE
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +30,7 @@ def training():
 def check(training):
     """Load the chip and train: two steps end in the reference's bits."""
     model, job, transport, expected = training
-    device = ChipDevice(transport, job, model, limit=LIMIT)
+    device = ChipDevice(transport, job, model)
     for _ in range(2):
         device.train_step()
     found = device.snapshot()
@@ -42,14 +39,27 @@ def check(training):
 
 
 def test_a_program_that_was_given_up(training):
-    """At any moment; the next load resets the chip."""
+    """At once, and in the middle of a step; the next load resets the chip."""
     model, job, transport, _ = training
-    rng = random.Random(1)
-    for _ in range(6):
-        device = ChipDevice(transport, job, model, limit=LIMIT)
-        with pytest.raises(DeviceTimeoutError):
-            device.driver.run(job.start("train"), limit=rng.randrange(1, 300))
+    for moves in (0, LIMIT_UNIT):
+        device = ChipDevice(transport, job, model)
+        with pytest.raises(DeviceError, match="RUNAWAY"):
+            device.driver.run(job.start("train"), limit=moves)
         device.driver.load(job)
+        check(training)
+
+
+def test_a_program_that_was_stopped(training):
+    """At any moment; engines end what they do, and the next session begins with a reset."""
+    _, job, transport, _ = training
+    rng = random.Random(1)
+    for _ in range(4):
+        check(training)
+        transport.write(register("entry"), job.entries["train"])
+        transport.write(register("control"), Control.START)
+        transport.wait(rng.randrange(1, 600))
+        transport.write(register("control"), Control.STOP)
+        reset_chip(transport)
         check(training)
 
 

@@ -6,7 +6,16 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
-from hypercast.rtl.registers import COUNTERS, PHASES, REGISTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.limits import PATIENCE
+from hypercast.rtl.registers import (
+    COUNTERS,
+    LIMIT_UNIT,
+    PHASES,
+    REGISTERS,
+    ROW_TABLE,
+    CoreSpace,
+    Space,
+)
 
 __all__ = ["c_header"]
 
@@ -45,7 +54,9 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
             for index, (name, counter) in enumerate(COUNTERS.items())),
           ("COUNTERS", len(COUNTERS), "Number of counters of a core")]),
         ("Sizes", [("PHASES", PHASES, "Registers phase_0, phase_1 and so on"),
-                   ("ROW_TABLE", ROW_TABLE, "Row counts of a core")]),
+                   ("ROW_TABLE", ROW_TABLE, "Row counts of a core"),
+                   ("LIMIT_UNIT", LIMIT_UNIT, "Cycles that a unit of register limit stands for"),
+                   ("PATIENCE", PATIENCE, "Cycles that nothing moves before a program is stuck")]),
         ("Configuration, see rtl/config.py",
          [(f"CONFIG_{name}", int(value), "") for name, value in config.to_dict().items()]
          + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]

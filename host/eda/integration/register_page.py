@@ -13,7 +13,7 @@ Written by `hypercast verilog` (`registers.md`) from `rtl/registers.py`; a test 
 
 The AXI4-Lite port has 32-bit data and 12-bit byte addresses. Accesses are of 32 bits, with all
 write strobes. An address without a register, a write to a read-only register and a refused access
-to the window end with SLVERR.
+to the window end with SLVERR, and such a read brings zeros.
 """
 
 _WINDOW = """\

@@ -219,7 +219,7 @@ def test_what_was_lent_is_as_before():
     with device.lent(state) as driver:
         driver.load(job)
         assert program(chip, 0) == job.program[0]
-        device.run_lent(job.entries["evaluate"])
+        device.run_lent(job, "evaluate")
     assert device.evaluate_cycles == device.train_cycles > 0
     assert device.state().step == 1
     for place, words in before.items():

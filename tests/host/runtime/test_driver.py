@@ -15,8 +15,10 @@ from hypercast.rtl.isa import (
     decode,
     encode,
 )
+from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import (
     COUNTERS,
+    LIMIT_UNIT,
     Control,
     CoreSpace,
     Error,
@@ -28,6 +30,8 @@ from tests.host.models import SMALL, small_graph, small_model
 from tests.host.runtime.fake_chip import FakeChip
 
 LIMIT = 5000
+#: Cycles of a program that does not end.
+ENDLESS = 1 << 62
 
 
 @pytest.fixture(scope="module")
@@ -77,13 +81,22 @@ def test_load_through_the_window(job):
         assert not momentum.any()
 
 
+def test_loading_clears_errors_of_what_was_there_before(job):
+    """The exponent file, say, reports an entry that had changed, though no program runs."""
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    chip["error"] = Error.PROGRAM | Error.MEMORY
+    driver.load(job)
+    assert chip["error"] == 0
+
+
 def test_loading_resets_a_chip_that_did_not_finish(job):
-    chip = FakeChip(SMALL, cycles=10 * LIMIT)
+    chip = FakeChip(SMALL, cycles=ENDLESS)
     driver = Driver(chip, SMALL)
     driver.load(job)
     assert (register("control"), Control.RESET) not in chip.writes
     with pytest.raises(DeviceTimeoutError):
-        driver.run(job.entries["train"], limit=LIMIT)
+        driver.run(job.entries["train"], limit=1)
     with pytest.raises(DeviceError, match="is running a program"):
         driver.patch(0, 0)
     for resets in (1, 1):  # the second load finds it clean
@@ -149,6 +162,37 @@ def test_run():
     chip = FakeChip(SMALL)
     assert started(chip).run(17, repeat=3, limit=LIMIT) == chip["cycles_low"] >= 1200
     assert (chip["entry"], chip["repeat"]) == (17, 3)
+
+
+@pytest.mark.parametrize(("repeat", "limit", "units"), [
+    (1, 1, 1), (1, LIMIT_UNIT, 1), (1, LIMIT_UNIT + 1, 2), (3, LIMIT_UNIT, 3), (7, 100, 3),
+    (1, LIMIT_UNIT << 32, 0xFFFFFFFF), (1, LIMIT_UNIT << 40, 0xFFFFFFFF)])
+def test_the_chip_is_told_what_a_program_may_move(repeat, limit, units):
+    """Before it is started; all repeats together; as much as the register holds."""
+    chip = FakeChip(SMALL)
+    started(chip).run(17, repeat=repeat, limit=limit)
+    written = [value for address, value in chip.writes if address == register("limit")]
+    assert written == [units]
+    assert chip.writes.index((register("limit"), units)) < chip.writes.index(
+        (register("control"), Control.START))
+
+
+def test_a_runaway_is_told_from_other_errors():
+    chip = FakeChip(SMALL, error=Error.RUNAWAY)
+    with pytest.raises(DeviceError, match=(
+            r"RUNAWAY: 512>: something moved in more cycles than in any run of this program: what "
+            r"has to run before it did not, or .*; results are void, load the device again, which "
+            r"resets it; program row")):
+        started(chip).run(17, limit=LIMIT)
+
+
+def test_a_chip_whose_clock_stands_still(monkeypatch):
+    chip = FakeChip(SMALL)
+    driver = started(chip)
+    monkeypatch.setattr(chip, "wait", lambda cycles: None)
+    with pytest.raises(DeviceTimeoutError, match="counts no cycles; check its clock; program row"):
+        driver.run(17, limit=LIMIT)
+    assert chip.writes[-1] == (register("control"), Control.STOP)
 
 
 @pytest.mark.parametrize(("entry", "row"), [(16, 16), (18, 19), (20, 20), (0xFFFFFFFF, 0xFFFFFFFF)])
@@ -248,18 +292,21 @@ def test_step_key_is_cut_to_32_bits():
 
 
 def test_timeout_is_reported_with_state():
-    chip = FakeChip(SMALL, cycles=10**9, pc=12, step=4, waits=1 << Engine.REDUCTION)
+    """A sound chip ends a program itself, so only a broken one is given up."""
+    chip = FakeChip(SMALL, cycles=ENDLESS, pc=12, step=4, waits=1 << Engine.REDUCTION)
     driver = started(chip)
-    start = chip.wait
+    start, most = chip.wait, (LIMIT_UNIT + 2) * PATIENCE
 
     def work(cycles):
         chip["busy"] = 1 << Engine.REDUCTION | 1 << Engine.ARRAY
         start(cycles)
     chip.wait = work
     with pytest.raises(DeviceTimeoutError, match=(
-            r"did not finish within 5000 cycles; program row 12, waiting for reduction, busy: "
-            r"array, reduction, step 4, 50\d\d cycles")):
-        driver.run(17, limit=LIMIT)
+            rf"did not finish within {most} cycles, though it should have stopped by itself; load "
+            r"its bitstream again; program row 12, waiting for reduction, busy: array, reduction, "
+            r"step 4, \d+ cycles")):
+        driver.run(17, limit=1)
+    assert most < driver.cycles() <= most + 500
     assert chip.writes[-1] == (register("control"), Control.STOP)
 
 

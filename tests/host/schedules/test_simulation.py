@@ -51,13 +51,13 @@ def test_who_has_waited_longest_goes_first():
 def test_a_circle_is_named():
     work = [Task(name="hen", seconds=1, after=(1,)), Task(name="egg", seconds=1, after=(0,)),
             Task(name="corn", seconds=1)]
-    with pytest.raises(ValueError, match="in a circle: hen, egg$"):
+    with pytest.raises(ValueError, match=r"in a circle: hen, egg$"):
         simulate(work)
 
 
 def test_three_of_a_longer_circle_are_named():
     work = [Task(name=name, seconds=1, after=((number + 1) % 5,))
             for number, name in enumerate("abcde")]
-    with pytest.raises(ValueError, match="in a circle: a, b, c$"):
+    with pytest.raises(ValueError, match=r"in a circle: a, b, c$"):
         simulate([Task(name="free", seconds=0), *(
             Task(name=task.name, seconds=1, after=(task.after[0] + 1,)) for task in work)])

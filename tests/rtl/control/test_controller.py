@@ -10,7 +10,7 @@ from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.engine_status import REPORT_LATENCY
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.limits import ISSUE_CYCLES, VECTOR_ISSUE_CYCLES, VECTOR_TURNAROUND
-from hypercast.rtl.registers import PHASES, Error, Space
+from hypercast.rtl.registers import LIMIT_UNIT, PHASES, Error, Space
 from tests.bench import run
 from tests.rtl.control.exponent_model import ExponentModel, pack, random_fields
 from tests.rtl.flips import flip, parity_memories  # noqa: F401
@@ -101,8 +101,8 @@ class Driver:
                 await self.access(ctx, Space.PROGRAM, 16 * row + piece,
                                   instruction >> 32 * piece & 0xFFFFFFFF)
 
-    async def strobe(self, ctx, name, **values):
-        for member, value in {name: 1, **values}.items():
+    async def strobe(self, ctx, name, *, limit=0xFFFFFFFF, **values):
+        for member, value in {name: 1, "limit": limit, **values}.items():
             ctx.set(getattr(self._host, member), value)
         await ctx.tick()
         ctx.set(getattr(self._host, name), 0)
@@ -367,6 +367,23 @@ def test_a_standstill_stops_the_program_though_engines_are_busy(monkeypatch):
         ctx.set(dut.progress[1], 0)
         await driver.finish(ctx)
         assert ctx.get(dut.host.error) == Error.STALLED and not ctx.get(dut.host.done)
+        assert ctx.get(dut.host.busy) == 1 << Engine.ARRAY
+
+    bench_run(_TINY, bench, cycles=2000)
+
+
+@pytest.mark.parametrize("limit", [0, 2])
+def test_a_runaway_is_stopped_though_engines_are_busy(limit):
+    async def bench(ctx, dut, driver, cores, rng):
+        cores.busy_until[:, Engine.ARRAY] = 1_000_000
+        await driver.load(ctx, [isa.encode(Opcode.MATMUL), isa.encode(Opcode.HALT)])
+        await driver.strobe(ctx, "start", limit=limit)
+        for cycle in range(2 * limit * LIMIT_UNIT):
+            assert ctx.get(dut.host.running)
+            ctx.set(dut.progress[1], cycle % 2)
+            await ctx.tick()
+        await driver.finish(ctx)
+        assert ctx.get(dut.host.error) == Error.RUNAWAY and not ctx.get(dut.host.done)
         assert ctx.get(dut.host.busy) == 1 << Engine.ARRAY
 
     bench_run(_TINY, bench, cycles=2000)

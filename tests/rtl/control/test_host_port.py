@@ -13,6 +13,7 @@ from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.window import TIMEOUT
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.registers import (
+    MAGIC,
     REGISTERS,
     Control,
     CoreSpace,
@@ -111,7 +112,7 @@ def test_registers(delay):
             if entry.access == "r":
                 await host.write(ctx, entry.name, 0xFFFFFFFF, _FAILED)
         values = {name: int(host.rng.integers(1 << 32)) for name in (
-            "repeat", "step", "step_key", "core", "space", "address")}
+            "repeat", "step", "step_key", "core", "space", "address", "limit")}
         values["entry"] = 13
         for name, value in values.items():
             await host.write(ctx, name, value)
@@ -130,8 +131,8 @@ def test_unmapped_addresses_and_partial_writes_fail():
     async def bench(ctx):
         unmapped = [offset for offset in range(0, 0x100, 4) if offset not in mapped]
         for offset in [*unmapped, 0x100, 0x800, 0xFFC]:
-            response, _ = await host.manager.read(ctx, offset)
-            assert response == _FAILED
+            assert await host.read(ctx, "magic") == MAGIC  # which is not what comes next
+            assert await host.manager.read(ctx, offset) == (_FAILED, 0)
             assert await host.manager.write(ctx, offset, 0) == _FAILED
         for strobes in range(15):
             assert await host.manager.write(ctx, register("step"), 9, strobes) == _FAILED

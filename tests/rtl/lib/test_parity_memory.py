@@ -91,3 +91,22 @@ def test_words_stay_without_enable():
         assert ctx.get(dut.reads[0].data) == 77
 
     run(dut, bench)
+
+
+@pytest.mark.parametrize("pieces", [1, 3])
+def test_a_table_has_its_words_and_no_way_to_write(pieces):
+    """All of them right, until a bit flips."""
+    rng = np.random.default_rng(2)
+    words = [int(rng.integers(1 << 7 * pieces)) for _ in range(DEPTH - 2)]
+    dut = ParityMemory(7, DEPTH, pieces=pieces, init=words)
+    assert "write" not in dut.signature.members
+
+    async def bench(ctx):
+        for address, word in enumerate([*words, 0, 0]):
+            assert await read(ctx, dut, address, "sync") == {(word, 0)}
+            stored = Value.cast(dut.contents[address])
+            ctx.set(stored, ctx.get(stored) ^ 1 << int(rng.integers(8 * pieces)))
+            [(_, fault)] = await read(ctx, dut, address, "sync")
+            assert fault
+
+    run(dut, bench)

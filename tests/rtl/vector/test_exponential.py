@@ -8,6 +8,7 @@ from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import LOSS_SHIFT
 from hypercast.rtl.vector.exponential import Exponential
 from tests.bench import run
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 
 
 def _expected(distances, shift):
@@ -56,3 +57,7 @@ def test_is_close_to_the_exponential():
 def test_depth_of_the_pipeline():
     """A deeper one computes the same, but all cycles that were measured change."""
     assert Exponential.LATENCY == 7
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(Exponential(3, 8), parity_memories, 3)

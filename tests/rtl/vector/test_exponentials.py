@@ -7,6 +7,7 @@ from hypercast.rtl.isa import Split
 from hypercast.rtl.vector.exponentials import Exponentials
 from hypercast.rtl.vector.loss_layouts import group_limit
 from tests.bench import get, put, run
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 from tests.rtl.vector.loss_rows import (
     CONFIGS,
     EITHER,
@@ -126,3 +127,7 @@ def test_rows_whose_exponentials_nobody_needs_take_no_room():
 
     run(dut, program, results, lambda ctx: put(ctx, dut.logits, [{}] * (count + 1)),
         lambda ctx: get(ctx, dut.powers, 1), cycles=1000)
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(Exponentials(PRESETS["test"]), parity_memories, 8)

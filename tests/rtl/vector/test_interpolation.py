@@ -1,10 +1,12 @@
 """Interpolation: every argument of rising and falling tables."""
 
 import pytest
+from amaranth.hdl import Value
 
 from hypercast.reference import arithmetic
 from hypercast.rtl.vector.interpolation import Interpolation
 from tests.bench import run
+from tests.rtl.flips import check_tables, flip, parity_memories  # noqa: F401
 
 
 async def _values(ctx, dut, arguments):
@@ -50,3 +52,25 @@ def test_refusals(table, message):
 def test_depth_of_the_pipeline():
     """A deeper one computes the same, but all cycles that were measured change."""
     assert Interpolation.LATENCY == 3
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(Interpolation(arithmetic.EXP_TABLE, 6), parity_memories, 1)
+
+
+def test_every_flipped_bit_is_found(parity_memories):  # noqa: F811
+    """Where it is, and nowhere else."""
+    dut = Interpolation(arithmetic.EXP_TABLE, 6)
+
+    async def bench(ctx):
+        [memory] = parity_memories
+        for entry in (0, 17, 63):
+            for bit in range(Value.cast(memory.contents[entry]).shape().width):
+                flip(ctx, memory, entry, bit)
+                for index in range(64):
+                    ctx.set(dut.i, index << 6 | 5)
+                    await ctx.tick()
+                    assert ctx.get(dut.fault) == (index == entry)
+                flip(ctx, memory, entry, bit)
+
+    run(dut, bench)

@@ -8,6 +8,8 @@ from hypercast.reference import arithmetic
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import LOSS_WEIGHT_ONE, Opcode, Split
 from hypercast.rtl.limits import group_size
+from hypercast.rtl.vector.loss import Loss
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 from tests.rtl.vector.vector_bench import VectorBench, pack, pack_list, sweep, unpack
 
 _LOGITS = 5
@@ -297,3 +299,7 @@ def test_waiting_for_memory_is_counted(logits, labels, least, most):
         assert least <= bench.counters["starved"] < most
 
     bench.run(testbench)
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(Loss(PRESETS["test"]), parity_memories, 13)

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 from hypercast.reference import arithmetic
+from hypercast.rtl.config import PRESETS
 from hypercast.rtl.vector.loss_gradient import LossGradient
 from tests.bench import get, put, run
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, SHIFT, Rows, configure
 
 
@@ -41,3 +43,7 @@ def test_gradient(config, idle, stall, sigmoid):
     run(dut, begin, results, lambda ctx: put(ctx, dut.i, inputs, rows.rng, idle),
         lambda ctx: put(ctx, dut.powers, rows.entries(rows.trained), rows.rng, idle),
         background=[watch], cycles=5000)
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(LossGradient(PRESETS["test"]), parity_memories, 4)

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Split
 from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.vector.normalizer import Normalizer
 from tests.bench import get, put, run
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 from tests.rtl.vector.loss_rows import CONFIGS, EITHER, PRESSURE, ROWS, Rows, configure
 
 
@@ -69,3 +71,7 @@ def test_as_many_classes_as_there_can_be(config):
 def test_depth_of_the_pipeline():
     """A deeper one computes the same, but all cycles that were measured change."""
     assert Normalizer.LATENCY == 11
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(Normalizer(PRESETS["test"]), parity_memories, 1)

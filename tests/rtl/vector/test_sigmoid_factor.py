@@ -5,6 +5,7 @@ import numpy as np
 from hypercast.reference import arithmetic
 from hypercast.rtl.vector.sigmoid_factor import SigmoidFactor
 from tests.bench import run
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 
 _SHIFT = 20
 
@@ -45,3 +46,7 @@ def test_matches_reference():
 def test_depth_of_the_pipeline():
     """A deeper one computes the same, but all cycles that were measured change."""
     assert SigmoidFactor.LATENCY == 4
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(SigmoidFactor(3), parity_memories, 3)

@@ -5,6 +5,8 @@ import pytest
 from hypercast.reference.arithmetic import softmax_gradient
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import DrainSource, Opcode
+from hypercast.rtl.vector.vector_unit import VectorUnit
+from tests.rtl.flips import check_tables, parity_memories  # noqa: F401
 from tests.rtl.vector.vector_bench import VectorBench, pack, unpack
 
 _CONFIG = PRESETS["test"]
@@ -113,3 +115,7 @@ def test_busy_until_writes_are_visible():
         assert list(bench.channels[0][50:50 + rows]) == [pack([1] * 4, 16)] * rows
 
     bench.run(testbench)
+
+
+def test_a_changed_table_is_reported(parity_memories):  # noqa: F811
+    check_tables(VectorUnit(_CONFIG), parity_memories, 13)
