@@ -28,14 +28,17 @@ __all__ = ["run"]
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
-#: Mutants that count.
-_MUTANTS = 220
+#: Mutants that count, and how many of each folder are among them.
+_MUTANTS, _LEAST = 300, 10
 #: Share of them that must be caught.
 _BAR = 0.95
-#: Folders that are mutated.
-_FOLDERS = ("host/compiler", "reference", "rtl")
+#: Folders that are mutated: all that decides what is trained, how and where. The others show it,
+#: measure it, or test it.
+_FOLDERS = ("boards", "host/cluster", "host/compiler", "host/cycle_model", "host/files",
+            "host/graphs", "host/planner", "host/runtime", "host/schedules", "host/training",
+            "reference", "rtl", "sim")
 #: Packages whose modules import each other.
-_USERS = ("boards", "host", "reference", "rtl")
+_USERS = ("boards", "host", "reference", "rtl", "sim")
 #: A test hangs after so many times what it takes without mutants, and seconds besides.
 _PATIENCE, _GRACE = 3, 20
 
@@ -72,9 +75,9 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     """
     root = checkout()
     modules = [path.relative_to(root) for package in _USERS
-               for path in sorted((root / package).rglob("*.py")) if path.name != "__init__.py"]
+               for path in sorted((root / package).rglob("*.py"))]
     tests = mirrored_tests(root, modules)
-    mutated = [module for module in modules if _folder(module)]
+    mutated = [module for module in modules if _folder(module) and module.name != "__init__.py"]
     if untested := [str(module) for module in mutated if not tests[module]]:
         raise RuntimeError(f"neither these nor what imports them have tests: {', '.join(untested)}")
     trials = _draw(root, mutated, seed)
@@ -95,7 +98,10 @@ def _folder(module: Path) -> str | None:
 
 
 def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
-    """All trials, in random order: that of digests, which a change elsewhere leaves as it is."""
+    """All trials, in random order: that of digests, which a change elsewhere leaves as it is.
+
+    Some of each folder come first.
+    """
     found: dict[bytes, _Trial] = {}
     seen: Counter[str] = Counter()
     for module in modules:
@@ -105,7 +111,13 @@ def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
             name = f"{seed}: {module}: {mutant.describe(source)}"
             seen[name] += 1
             found[hashlib.sha256(f"{name}: {seen[name]}".encode()).digest()] = trial
-    return iter(trial for _, trial in sorted(found.items()))
+    drawn: Counter[str] = Counter()
+    first: list[_Trial] = []
+    others: list[_Trial] = []
+    for _, trial in sorted(found.items()):
+        drawn[trial.folder] += 1
+        (first if drawn[trial.folder] <= _LEAST else others).append(trial)
+    return iter([*first, *others])
 
 
 class _Laboratory:
@@ -211,7 +223,7 @@ def _figures(counted: Sequence[tuple[_Trial, bool]],
     borrowed = {trial.module for trial, _ in counted
                 if tests[trial.module] != (own_test(trial.module),)}
     return [
-        Figure(name="mutants that count", value=len(counted), bar=200),
+        Figure(name="mutants that count", value=len(counted), bar=_MUTANTS),
         *(figure for folder in sorted(total) for figure in (
             Figure(name=f"{folder}: mutants", value=total[folder]),
             Figure(name=f"{folder}: caught", value=caught[folder] / total[folder]))),

@@ -15,8 +15,8 @@ __all__ = ["SourceCopy", "checkout"]
 #: Folders of packages, and of their tests.
 _FOLDERS = ("boards", "host", "proofs", "reference", "rtl", "sim", "tests")
 #: What tests read besides.
-_OTHERS = ("docs", "examples", "pyproject.toml", "README.md", "LICENSE", "Makefile",
-           "CONTRIBUTING.md")
+_OTHERS = ("docs", "examples", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
+           "Makefile", "CHANGELOG.md", "CONTRIBUTING.md")
 
 
 def checkout() -> Path:
@@ -60,7 +60,7 @@ class SourceCopy:
         package.mkdir()
         for name in _FOLDERS[:-1]:
             (package / name).symlink_to(Path("..", name))
-        shutil.copy(folder / "host/_root/__init__.py", package)
+        shutil.copytree(folder / "host/_root", package, dirs_exist_ok=True)
         # By hash: a mutant may be as long, and as old, as the original.
         compileall.compile_dir(package, quiet=2,
                                invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH)

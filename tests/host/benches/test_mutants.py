@@ -99,3 +99,46 @@ def test_tests_of_the_nearest_user(project):
         modules[0]: (Path("tests/reference/test_limit.py"),),
         modules[1]: (Path("tests/reference/test_user.py"),),
         modules[2]: (Path("tests/reference/test_user.py"),)}
+
+
+def test_tests_beside_that_import_it_are_a_modules_too(project):
+    """Besides those of its nearest user; a text that names a module stands for an import."""
+    for name, text in {
+            "tests/reference/test_both.py": "from hypercast.reference.sum import total\n",
+            "tests/reference/below/test_part.py": "import this\nNAME = 'hypercast.reference.sum'\n",
+            "tests/test_all.py": "from hypercast.reference.sum import total\n"}.items():
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(text)
+    modules = [Path("reference", f"{name}.py") for name in ("limit", "sum", "user")]
+    found = mirrored_tests(project, modules)
+    assert found[modules[1]] == tuple(Path("tests/reference", name) for name in (
+        "below/test_part.py", "test_both.py", "test_user.py"))
+    assert found[modules[2]] == (Path("tests/reference/test_user.py"),)
+
+
+@pytest.mark.parametrize("place", ["tests/test_kept.py", "tests/kept/test_kept.py"])
+def test_a_package_has_a_test_of_its_name(project, place):
+    """What it imports is tested through it; tests elsewhere count if there are no others."""
+    for name, text in {
+            "kept/__init__.py": "from hypercast.kept.one import one\n", "kept/one.py": "one = 1\n",
+            "kept/two.py": "two = 2\n", "host/_root/other.py": "A = 'hypercast.kept.three'\n",
+            "kept/three.py": "three = 3\n", "tests/far/test_far.py":
+            "from hypercast.kept.two import two\nfrom hypercast.other import A\n",
+            place: "from hypercast.kept import one\n"}.items():
+        (project / name).parent.mkdir(parents=True, exist_ok=True)
+        (project / name).write_text(text)
+    modules = [Path("kept/__init__.py"), *(Path(f"kept/{name}.py") for name in (
+        "one", "two", "three")), Path("host/_root/other.py")]
+    found = mirrored_tests(project, modules)
+    assert found == {modules[0]: (Path(place),), modules[1]: (Path(place),),
+                     **dict.fromkeys(modules[2:], (Path("tests/far/test_far.py"),))}
+
+
+def test_each_folder_has_some(project, monkeypatch):
+    """They come first, in the order in which they are drawn; then all others."""
+    monkeypatch.setattr(mutants, "_LEAST", 2)
+    (project / "rtl/small.py").write_text("a = b < c\n")
+    modules = [Path("reference/limit.py"), Path("rtl/small.py"), Path("reference/sum.py")]
+    folders = [trial.folder for trial in mutants._draw(project, modules, 1)]
+    assert sorted(folders[:3]) == ["reference", "reference", "rtl"]
+    assert set(folders[3:]) == {"reference"} and len(folders) == 7

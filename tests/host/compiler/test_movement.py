@@ -38,7 +38,7 @@ def test_other_programs_move_less():
 @pytest.mark.parametrize("name", [
     name for name, case in noted_programs.CASES.items() if "form" in case])
 def test_every_program_has_a_limit(name):
-    """Its instructions at least; what may be brought beside it counts where that is done."""
+    """At least its instructions; what may be brought beside it counts where that is done."""
     for job in noted_programs.jobs(name):
         for entry in job.entries:
             limit = most_moves(job, entry)

@@ -3,7 +3,15 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.planner.plan import TRAINS, Plan, fastest
+from hypercast.host.planner.plan import (
+    EXACT,
+    NOT_YET,
+    TRAINS,
+    Plan,
+    PlannedShare,
+    fastest,
+    pareto,
+)
 
 PLANS = st.lists(st.builds(
     Plan, strategy=st.just("one"), scheme=st.just("one"), shares=st.just(()),
@@ -20,3 +28,35 @@ def test_whatever_a_device_can_train_the_fastest_is_there(plans):
             (plan.seconds for plan in plans if plan.trains in able), default=0)
     assert len({plan.trains for plan in found}) == len(found)
     assert found == sorted(found, key=lambda plan: plan.seconds)
+
+
+def plan(seconds, memory, *, staleness=EXACT, shares=(), trains=NOT_YET):
+    return Plan(strategy="one", scheme="one", shares=shares, seconds=seconds, staleness=staleness,
+                memory={"a": memory, "b": 1}, trains=trains)
+
+
+def test_what_a_plan_needs():
+    shares = (PlannedShare(boards=("b", "a"), layers=(1,)), PlannedShare(boards=("c", "b"),
+                                                                         layers=(2,)))
+    found = plan(1, 7, shares=shares)
+    assert (found.fullest, found.boards, found.exact) == (7, ("b", "a", "c"), True)
+    assert not plan(1, 1, staleness="weights").exact
+
+
+@given(st.lists(st.builds(plan, st.integers(1, 4), st.integers(1, 4), staleness=st.sampled_from(
+    [EXACT, "weights"])), max_size=7))
+def test_nothing_beats_what_is_left(plans):
+    """Exact plans are not beaten by others; what is left is in the order of time."""
+    def beats(one, other):
+        return (one.seconds, one.fullest) != (other.seconds, other.fullest) and (
+            one.seconds <= other.seconds and one.fullest <= other.fullest) and (
+            one.exact or not other.exact)
+
+    found = pareto(tuple(plans))
+    assert found == sorted(found, key=lambda one: one.seconds)
+    for one in plans:
+        beaten = any(beats(other, one) for other in plans)
+        same = [other for other in found if (other.seconds, other.fullest) == (
+            one.seconds, one.fullest) and (other.exact or not one.exact)]
+        assert bool(same) != beaten
+    assert len({(one.seconds, one.fullest, one.exact) for one in found}) == len(found)

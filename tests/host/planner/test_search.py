@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.gantt import draw_gantt
-from hypercast.host.planner.plan import ANYTHING, NOT_YET
+from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, Refusal
 from hypercast.host.planner.plan_file import load_plan, plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.search import STRATEGIES, search
+from hypercast.host.planner.search import STRATEGIES, PlanComparison, search
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
@@ -231,3 +231,28 @@ def test_every_strategy_has_an_answer_for_any_network(model, boards, gigabits, s
         samples=batches + 3 if sampled else 0))
     assert answers(comparison) == sorted(STRATEGIES)
     assert all(plan.seconds > 0 and plan.traffic >= 0 for plan in comparison.plans)
+
+
+def test_the_best_is_the_first_that_is_wanted():
+    def plan(name, staleness=EXACT, trains=ANYTHING):
+        return Plan(strategy=name, scheme="", shares=(), seconds=1, memory={}, staleness=staleness,
+                    trains=trains)
+
+    comparison = PlanComparison((
+        plan("a", "weights", NOT_YET), plan("b", trains=NOT_YET), plan("c", "halos", REFERENCES),
+        plan("d", trains=REFERENCES), plan("e", "halos"), plan("f")), ())
+    assert [comparison.best(staleness=stale).strategy for stale in (True, False)] == ["a", "b"]
+    assert {(device, stale): comparison.trained(device, stale).strategy
+            for device in ("reference", "rtl") for stale in (True, False)} == {
+        ("reference", True): "c", ("reference", False): "d", ("rtl", True): "e",
+        ("rtl", False): "f"}
+    refusals = tuple(Refusal(strategy=name, reason=f"{name} is too small") for name in "abcd")
+    with pytest.raises(ValueError, match=(
+            r"fits: a: a is too small; b: b is too small; c: c is too small$")):
+        PlanComparison(comparison.plans[:1], refusals).best(staleness=False)
+
+
+def test_strategies_are_told_one_by_one():
+    told = []
+    search(Problem.of_network(BOARDS.only(["u50-0"]), NETWORK, SAMPLES), told.append)
+    assert told == list(STRATEGIES)

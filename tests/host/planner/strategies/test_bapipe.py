@@ -1,0 +1,87 @@
+"""BaPipe: the best of all runs of layers, orders of boards and schedules."""
+
+import itertools
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for
+from hypercast.host.planner.plan import ANYTHING, NOT_YET
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies import bapipe
+from hypercast.reference.network import Network
+from tests.host.planner.problems import cluster, problem
+
+
+@settings(max_examples=12)
+@given(st.lists(st.integers(1, 9), min_size=2, max_size=4),
+       st.lists(st.integers(1, 3), min_size=2, max_size=3), st.integers(1, 5))
+def test_no_stages_with_a_smaller_bottleneck_are_faster(times, megahertz, micro_batches):
+    """Of the orders of boards that are tried, and for each schedule that they can follow."""
+    training = problem(times, cluster(*megahertz), micro_batches=micro_batches)
+    plan = next(bapipe.plans(training))
+    assert plan.seconds == min(one.seconds for one in bapipe.plans(training))
+    best = []
+    for count in range(2, min(len(times), len(megahertz)) + 1):
+        for boards in bapipe.board_orders(training, count):
+            runs = min((
+                [range(*pair) for pair in itertools.pairwise([0, *cuts, len(times)])]
+                for cuts in itertools.combinations(range(1, len(times)), count - 1)),
+                key=lambda runs: max(training.graph.seconds(run, board) for run, board in zip(
+                    runs, boards, strict=True)))
+            stages = [BoardStage(tuple(run), (board,))
+                      for run, board in zip(runs, boards, strict=True)]
+            best += [evaluated(training, bapipe.DISCIPLINE, stages, schedule).seconds
+                     for schedule in schedules_for(stages)]
+    # Of several divisions with the same bottleneck, any may have been taken.
+    assert plan.seconds <= min(best) * 1.35 and plan.strategy == "BaPipe"
+
+
+def test_boards_come_in_a_few_orders():
+    training = problem([1] * 4, cluster(2, 4, 1, 3))
+    names = [[board.name[1] for board in order] for order in bapipe.board_orders(training, 3)]
+    assert names == [["1", "3", "0"], ["0", "3", "1"], ["0", "1", "3"]]
+    alike = problem([1] * 3, cluster(1, 1, 1))
+    assert len(bapipe.board_orders(alike, 2)) == 1
+
+
+def test_boards_that_are_too_slow_are_left_out():
+    plan = next(bapipe.plans(problem([4] * 4, cluster(9, 9, 1), micro_batches=8)))
+    assert set(plan.boards) == {"b0-0", "b1-0"}
+
+
+def test_a_layer_that_is_too_much_for_its_board_is_split():
+    """The first of three layers takes nearly all the time."""
+    network = Network.of_widths([448, 448, 16, 4])
+    training = Problem.of_network(load_cluster("vcu128-4"), network, Statistics(
+        vertices=(4000,) * 4, edges=(20_000,) * 3, sampled=True), micro_batches=16)
+    split, whole = bapipe.plans(training)
+    assert split.seconds < whole.seconds
+    assert (split.trains, whole.trains) == (NOT_YET, ANYTHING)
+    assert whole.split == () and split.split[0] > 1 == split.split[-1]
+    assert max(layer for share in split.shares for layer in share.layers) == sum(split.split)
+    share = 1 / 4 / 2
+    for number, count in enumerate(split.split):
+        part = training.graph.seconds([number], training.boards[0]) / training.graph.seconds(
+            range(3), training.boards[0])
+        assert count == min(training.splittable[number], -(-part // share))
+
+
+def test_one_board_is_no_pipeline():
+    [refusal] = bapipe.plans(problem([1, 1], cluster(1)))
+    assert refusal.reason == "there is one board only"
+
+
+@pytest.mark.parametrize("count", [1, 6])
+def test_schedules_are_compared(count):
+    """With two engines, a board goes both ways at once; it needs more steps to be filled."""
+    plan = next(bapipe.plans(problem([3, 3], cluster(1, 1, transfers="rows"),
+                                     micro_batches=count)))
+    others = [evaluated(problem([3, 3], cluster(1, 1, transfers="rows"), micro_batches=count),
+                        bapipe.DISCIPLINE, [BoardStage((number,), (board,)) for number, board in
+                                            enumerate(cluster(1, 1, transfers="rows").boards)],
+                        schedule).seconds for schedule in ("1F1B", "FBP", "SNO", "SO")]
+    assert plan.seconds == pytest.approx(min(others))
