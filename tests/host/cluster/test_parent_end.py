@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,3 +43,19 @@ def test_where_there_is_no_such_thing(monkeypatch):
     ran = subprocess.run([sys.executable, "-c", "print(1)"], preexec_fn=ends_with_this(),
                          capture_output=True, text=True)
     assert ran.stdout == "1\n"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such thing")
+@pytest.mark.parametrize("ended", [False, True])
+def test_a_parent_that_ended_before_it_was_asked(ended, monkeypatch):
+    """Then no signal comes any more, so the new process ends by itself."""
+    asked, left = [], []
+    monkeypatch.setattr(parent_end.ctypes, "CDLL", lambda name: SimpleNamespace(
+        prctl=lambda *arguments: asked.append(arguments)))
+    monkeypatch.setattr(parent_end.os, "_exit", left.append)
+    ask = ends_with_this()
+    parent = os.getpid()
+    monkeypatch.setattr(parent_end.os, "getppid", lambda: 1 if ended else parent)
+    ask()
+    assert asked == [(1, signal.SIGTERM)]
+    assert left == ([128 + signal.SIGTERM] if ended else [])
