@@ -1,6 +1,6 @@
-"""Mutation testing: small mistakes put into hardware, reference and compiler are found by tests.
+"""Mutation testing: small mistakes put into hardware, reference and host are found by tests.
 
-A mutant is caught if the mirrored tests of its module fail, or hang. A mutant that provably
+A mutant is caught if the tests of its module (``mirrored_tests``) fail, or hang. A mutant that provably
 changes nothing does not count; another one is drawn.
 """
 
