@@ -19,7 +19,8 @@ class ProcessingSystem:
     preset : str
         What ``apply_bd_automation`` is told, so that memory and peripherals are those of the board.
     settings : dict
-        Ports that are to be there, and how wide they are.
+        Ports that are to be there, and how wide they are; and all that are not, since a board's
+        preset may have switched them on.
     frequency : str
         The setting that is the clock's frequency in MHz.
     clock, reset : str
@@ -28,8 +29,10 @@ class ProcessingSystem:
         Port that reaches registers, and the pin of its clock.
     memory, memory_clock : str
         Ports that reach memory, and the pins of their clocks; with their number at the braces.
-    memory_ports : int
-        How many of them there are.
+    memory_uses, memory_widths : tuple of str
+        For each of these ports, the settings that say whether it is there, and how wide it is.
+    memory_width : int
+        How wide they are, in bits.
     """
 
     ip: str
@@ -42,7 +45,15 @@ class ProcessingSystem:
     registers_clock: str
     memory: str
     memory_clock: str
-    memory_ports: int
+    memory_uses: tuple[str, ...]
+    memory_widths: tuple[str, ...]
+    memory_width: int
+
+    def settings_of(self, ports: int) -> dict[str, object]:
+        """All settings of a processor with so many ports that reach memory."""
+        return {**self.settings,
+                **{use: int(port < ports) for port, use in enumerate(self.memory_uses)},
+                **dict.fromkeys(self.memory_widths[:ports], self.memory_width)}
 
 
 #: Zynq UltraScale+ (AMD PG201, UG1085). Ports are 128 bits wide, which is what they are when power
@@ -50,13 +61,18 @@ class ProcessingSystem:
 _ULTRASCALE = ProcessingSystem(
     ip="zynq_ultra_ps_e", preset="apply_board_preset 1",
     settings={
-        "PSU__USE__M_AXI_GP0": 1, "PSU__MAXIGP0__DATA_WIDTH": 128, "PSU__USE__M_AXI_GP1": 0,
-        "PSU__USE__M_AXI_GP2": 0, "PSU__FPGA_PL0_ENABLE": 1,
-        **{f"PSU__USE__S_AXI_GP{port}": 1 for port in range(2, 6)},
-        **{f"PSU__SAXIGP{port}__DATA_WIDTH": 128 for port in range(2, 6)}},
+        "PSU__USE__M_AXI_GP0": 1, "PSU__MAXIGP0__DATA_WIDTH": 128, "PSU__FPGA_PL0_ENABLE": 1,
+        "PSU__USE__FABRIC__RST": 1, "PSU__NUM_FABRIC_RESETS": 1,
+        **{f"PSU__USE__{port}": 0 for port in (
+            "M_AXI_GP1", "M_AXI_GP2", "S_AXI_GP0", "S_AXI_GP1", "S_AXI_GP6", "S_AXI_ACP",
+            "S_AXI_ACE", "IRQ0", "IRQ1", "VIDEO", "AUDIO")},
+        **{f"PSU__FPGA_PL{clock}_ENABLE": 0 for clock in (1, 2, 3)}},
     frequency="PSU__CRL_APB__PL0_REF_CTRL__FREQMHZ", clock="pl_clk0", reset="pl_resetn0",
     registers="M_AXI_HPM0_FPD", registers_clock="maxihpm0_fpd_aclk",
-    memory="S_AXI_HP{}_FPD", memory_clock="saxihp{}_fpd_aclk", memory_ports=4)
+    memory="S_AXI_HP{}_FPD", memory_clock="saxihp{}_fpd_aclk",
+    memory_uses=tuple(f"PSU__USE__S_AXI_GP{port}" for port in range(2, 6)),
+    memory_widths=tuple(f"PSU__SAXIGP{port}__DATA_WIDTH" for port in range(2, 6)),
+    memory_width=128)
 
 
 @dataclass(frozen=True, kw_only=True)

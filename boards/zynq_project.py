@@ -95,7 +95,7 @@ def board_files(board: ZynqBoard, config: Config, name: str, *,
 def _design(board: ZynqBoard, config: Config) -> Iterator[str]:
     """Tcl of the block design: processor, chip, and what connects them."""
     system = board.system
-    ports = range(min(system.memory_ports, config.cores))
+    ports = range(min(len(system.memory_uses), config.cores))
     # Channels of a core share a port.
     managers = {port: [number for number in range(2 * config.cores)
                        if number // 2 % len(ports) == port] for port in ports}
@@ -103,7 +103,8 @@ def _design(board: ZynqBoard, config: Config) -> Iterator[str]:
     yield from _ip("ps", system.ip)
     yield (f"apply_bd_automation -rule xilinx.com:bd_rule:{system.ip} -config {{{system.preset}}} "
            f"[get_bd_cells ps]")
-    yield from _configured("ps", {**system.settings, system.frequency: board.frequency})
+    yield from _configured("ps", {**system.settings_of(len(ports)),
+                                  system.frequency: board.frequency})
     yield f"create_bd_cell -type module -reference {OPTIONS.top} chip"
     yield from _ip("reset", "proc_sys_reset")
     yield from _ip("registers", "smartconnect", NUM_SI=1, NUM_MI=1)
@@ -113,7 +114,7 @@ def _design(board: ZynqBoard, config: Config) -> Iterator[str]:
 
     joints = ["registers", *(f"memory_{port}" for port in ports)]
     yield _net(f"ps/{system.clock}", f"ps/{system.registers_clock}",
-               *(f"ps/{system.memory_clock.format(port)}" for port in range(system.memory_ports)),
+               *(f"ps/{system.memory_clock.format(port)}" for port in ports),
                "reset/slowest_sync_clk", f"chip/{CLOCK}", *(f"{joint}/aclk" for joint in joints))
     yield _net(f"ps/{system.reset}", "reset/ext_reset_in")
     yield _net("reset/peripheral_aresetn", f"chip/{RESET}",

@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 from cocotb_tools import config as cocotb
@@ -11,16 +10,9 @@ from cocotb_tools import config as cocotb
 from hypercast.host.files.durable_file import open_new
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.simulators import missing, verilator_root
+from hypercast.sim.verilator_command import MAKE_SETTINGS
 
-__all__ = ["MAKE_SETTINGS", "compile_verilog", "verilate"]
-
-#: Variables of make that the wheel leaves empty, or takes from the machine it was packaged on.
-MAKE_SETTINGS = {
-    "CFG_CXXFLAGS_PCH_I": "-include",
-    "CFG_LDLIBS_THREADS": "-pthread",
-    "PYTHON3": sys.executable,
-    "VM_HIER_VERILATOR": "$(VERILATOR_ROOT)/bin/verilator_bin",
-}
+__all__ = ["compile_verilog", "verilate"]
 
 
 def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: str | None = None,

