@@ -55,7 +55,7 @@ def _links(config: Config) -> Iterator[str]:
 def _save(save: GTKWSave, waves: Waves, config: Config) -> None:
     bits = flit(config).size - 1
     credits = f"credit[{config.planes - 1}:0]" if config.planes > 1 else "credit"
-    save.dumpfile(str(waves.file.resolve()))
+    waves.name_in(save)
     save.timestart(waves.first)
     for core in waves.cores:
         with save.group(f"router of core {core}"):

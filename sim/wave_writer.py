@@ -175,7 +175,7 @@ class WaveWriter:
         self._waves.finish(self._file)
 
     def _save(self, save: GTKWSave, signals: Mapping[str, Places]) -> None:
-        save.dumpfile(str(self._waves.file.resolve()))
+        self._waves.name_in(save)
         save.timestart(self._waves.first)
         save.trace(f"{_DECODED}.instruction", datafmt="ascii")
         for core in self._waves.cores:

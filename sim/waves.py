@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
+from vcd.gtkw import GTKWSave
+
 from hypercast.host.files.durable_file import open_new
 from hypercast.rtl.config import Config
 from hypercast.sim.fst_file import write_fst
@@ -57,6 +59,11 @@ class Waves:
             if self.compressed:
                 vcd.seek(0)
                 write_fst(vcd, self.file)
+
+    def name_in(self, save: GTKWSave) -> None:
+        """Name the file in a save file; GTKWave looks for it beside that, wherever both are."""
+        save.savefile(self.save_file.name, abspath=False)
+        save.dumpfile(self.file.name, abspath=False)
 
     @property
     def save_file(self) -> Path:

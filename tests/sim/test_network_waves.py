@@ -61,6 +61,7 @@ def test_ports_do_what_the_run_says(network, tmp_path):
         sent = np.asarray(MESSAGES[0]) == core
         assert high[f"router_{core}.inject__valid"] == run.injected[sent].tolist()
     text = waves.save_file.read_text()
+    assert '[dumpfile] "n.vcd"' in text and str(tmp_path) not in text
     named = {name for name in (line.split("[")[0] for line in text.splitlines())
              if name.startswith("router_")}
     scope = waves.file.read_text()

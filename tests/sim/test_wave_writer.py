@@ -136,6 +136,7 @@ def test_the_save_file_names_signals_that_are_there(waves):
     assert set(traces) <= names
     assert len(traces) > 100 and "decoded.instruction" in traces
     assert {"-core 1", "-array", "-router"} <= set(lines)
+    assert lines[:2] == [f'[savefile] "{waves.stem}.gtkw"', f'[dumpfile] "{waves.name}"']
 
 
 def test_the_commands_for_surfer_name_what_is_there(waves):
