@@ -1,7 +1,7 @@
 """Mutation testing: small mistakes put into hardware, reference and host are found by tests.
 
-A mutant is caught if the tests of its module (``mirrored_tests``) fail, or hang. A mutant that provably
-changes nothing does not count; another one is drawn.
+A mutant is caught if the tests of its module (``mirrored_tests``) fail, or hang. A mutant that
+provably changes nothing does not count; another one is drawn.
 """
 
 import hashlib
