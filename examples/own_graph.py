@@ -7,7 +7,6 @@ import numpy as np
 
 from hypercast import Graph, Model, Trainer
 from hypercast.host.graphs.datasets import random_split
-from hypercast.host.graphs.interchange.weights import save_weights
 
 # Two communities; features say something about the vertex, but not enough.
 communities = networkx.planted_partition_graph(2, 40, p_in=0.2, p_out=0.02, seed=1)
@@ -23,4 +22,4 @@ with Trainer(graph, Model("sage", hidden=8), epochs=100, learning_rate=0.1, pati
     print(f"best epoch {trainer.final['epoch'] + 1} of {trainer.epoch}, "
           f"test accuracy {trainer.evaluate()['test_accuracy']:.1%}")
     trainer.predict().save(folder / "predictions.csv")
-    save_weights(folder / "weights.safetensors", trainer.network, trainer.parameters())
+    trainer.save_weights(folder / "weights.safetensors")

@@ -34,14 +34,15 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     ``"gcn"``: ``A H W + b`` (Kipf and Welling, Semi-Supervised Classification with Graph
     Convolutional Networks, 2017). ``"sage"``: ``A H W + H R + b``, with the means over neighbours
     (Hamilton et al., Inductive Representation Learning on Large Graphs, 2017). ``"gin"``: the sums
-    over a vertex and its neighbours go through two linear layers; the first one's product may well
-    come before the sums (Xu et al., How Powerful are Graph Neural Networks?, 2019). ``"gcnii"``: a
-    linear layer, convolutions with an initial residual and identity mapping, and a linear layer
-    (Chen et al., Simple and Deep Graph Convolutional Networks, 2020: its GCNII*, whose initial
-    residual has weights of its own, with a bias in each layer). ``"mixhop"``: a linear layer,
-    branches of no, one, two and more convolutions that read it, and a linear layer that takes what
-    they end in (in the manner of Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional
-    Architectures via Sparsified Neighborhood Mixing, 2019, which has no weights between hops).
+    over a vertex and its neighbours go through two linear layers, both with as many outputs as the
+    convolution; the first one's product may well come before the sums (Xu et al., How Powerful are
+    Graph Neural Networks?, 2019). ``"gcnii"``: a linear layer, convolutions with an initial
+    residual and identity mapping, and a linear layer (Chen et al., Simple and Deep Graph
+    Convolutional Networks, 2020: its GCNII*, whose initial residual has weights of its own, with a
+    bias in each layer). ``"mixhop"``: a linear layer, branches of no, one, two and more
+    convolutions that read it, and a linear layer that takes what they end in (in the manner of
+    Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified
+    Neighborhood Mixing, 2019, which has no weights between hops).
 
     Parameters
     ----------
@@ -91,14 +92,12 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     layers, outputs = [], []
     for number, (before, after) in enumerate(itertools.pairwise(widths), 1):
         hidden_layer = jumping or number < len(widths) - 1
-        # The last perceptron of GIN narrows in its second layer only.
-        inner = before if model == "gin" and not hidden_layer and number > 1 else after
         root = ROOT_WEIGHTS if model == "sage" else None
-        if residual and hidden_layer and before == inner and number > 1:
+        if residual and hidden_layer and before == after and number > 1:
             root = ROOT_IDENTITY
-        layers.append(Layer(features_in=before, features_out=inner, dropout=dropout, root=root))
+        layers.append(Layer(features_in=before, features_out=after, dropout=dropout, root=root))
         if model == "gin":
-            layers.append(Layer(features_in=inner, features_out=after, order=LINEAR))
+            layers.append(Layer(features_in=after, features_out=after, order=LINEAR))
         outputs.append(len(layers))
     if residual and not any(layer.root for layer in layers):
         raise ValueError(f"no hidden convolution has as many outputs as inputs, with widths "

@@ -22,6 +22,7 @@ BENCHES = {
     "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",
     "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
     "host": "mini-batches per second that the host makes, against the device's steps",
+    "interchange": "weights to and from PyTorch Geometric: logits, accuracy, pace of an epoch",
     "ip": "exported chips in tools: lint, elaboration, FuseSoC's targets; time of an export",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",
     "model": "the cycle model against the simulated chip, on many small workloads",

@@ -34,8 +34,9 @@ def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) 
         if as_json:
             print_json(benches.BENCHES)
             return
+        width = max(map(len, benches.BENCHES))
         for entry, text in benches.BENCHES.items():
-            click.echo(f"{entry:8} {text}")
+            click.echo(f"{entry:{width}} {text}")
         return
     if seed is not None and name not in benches.SEEDED:
         raise click.BadOptionUsage("seed", f"bench {name} draws nothing at random; leave --seed "

@@ -24,6 +24,7 @@ def examples(folder: Path, as_json: bool) -> None:
     \b
     *.toml         trainings, as hypercast train takes them
     own_graph.py   a graph made in Python
+    karate.ipynb   a training in a notebook
     c/             a driver in C, with transports, and a program that trains
     cocotb/        the exported Verilog under cocotb
     """

@@ -7,7 +7,6 @@ import click
 
 from hypercast.host.commands.kept_run import kept_run
 from hypercast.host.commands.options import OUTPUT, json_option, print_json
-from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["export"]
@@ -25,7 +24,7 @@ def export(trainer: Trainer, output: Path, as_json: bool) -> None:
     RUN is the folder of `hypercast train --run RUN`. Weights are float32. Their names are those of
     PyTorch Geometric's models GCN, GraphSAGE and GIN.
     """
-    save_weights(output, trainer.network, trainer.parameters())
+    trainer.save_weights(output)
     size = output.stat().st_size
     if as_json:
         print_json({"file": str(output), "bytes": size})

@@ -27,6 +27,7 @@ from hypercast.reference.array_types import (
     SparseArray,
 )
 from hypercast.reference.recipe import NORMALISATIONS
+from hypercast.rtl.isa import Split
 from hypercast.rtl.plain_value import plain_float
 
 __all__ = ["LOOPED", "Graph", "GraphError"]
@@ -57,6 +58,12 @@ class Graph(Labelled):
     features: FloatMatrix
     labels: IntArray | BoolArray
     splits: IntArray
+
+    def __repr__(self) -> str:
+        counts = ", ".join(f"{split.name.lower()}={np.count_nonzero(self.splits == split)}"
+                           for split in Split if split != Split.NONE)
+        return (f"Graph(vertices={self.vertices}, edges={self.edges.nnz}, "
+                f"features={self.features.shape[1]}, classes={self.classes}, {counts})")
 
     # Constructors.
 

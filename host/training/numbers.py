@@ -41,6 +41,11 @@ class TensorNumbers(NamedTuple):
     saturations: int
     error: float | None
 
+    def __repr__(self) -> str:
+        error = "none" if self.error is None else f"{self.error:.2g}"
+        return (f"TensorNumbers({self.name}: exponent={self.exponent}, largest={self.largest:.4g}, "
+                f"bits={self.bits}, saturations={self.saturations}, error={error})")
+
 
 def step_numbers(oracle: FixedGnn, adjacency: SparseArray,
                  features: FloatMatrix) -> list[TensorNumbers]:

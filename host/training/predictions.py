@@ -4,6 +4,7 @@ import csv
 import io
 from collections.abc import Iterable
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +14,9 @@ from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 
 __all__ = ["Predictions"]
+
+#: Vertices that a notebook shows.
+_ROWS = 6
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -35,7 +39,22 @@ class Predictions:
         """Predictions from logits: the class with the largest, or all that are above zero."""
         return cls(classes=logits > 0 if several else logits.argmax(axis=1), logits=logits)
 
-    def save(self, path: Path) -> None:
+    def __repr__(self) -> str:
+        vertices, classes = self.logits.shape
+        return f"Predictions(vertices={vertices}, classes={classes})"
+
+    def _repr_html_(self) -> str:
+        """The first vertices as a table."""
+        head = "".join(f"<th>logit {number}</th>" for number in range(self.logits.shape[1]))
+        rows = "".join(
+            f"<tr><td>{vertex}</td><td>{' '.join(map(str, self._of(vertex)))}</td>"
+            + "".join(f"<td>{logit:.4g}</td>" for logit in self.logits[vertex]) + "</tr>"
+            for vertex in range(min(_ROWS, len(self.logits))))
+        more = "<tr><td>…</td></tr>" if len(self.logits) > _ROWS else ""
+        return (f"<table><thead><tr><th>vertex</th><th>class</th>{head}</tr></thead>"
+                f"<tbody>{rows}{more}</tbody></table>")
+
+    def save(self, path: str | PathLike[str]) -> None:
         """Write an ``.npz`` file with both arrays, or a ``.csv`` file with a line per vertex.
 
         Raises
@@ -45,6 +64,7 @@ class Predictions:
         OSError
             If it cannot be written; an older file stays.
         """
+        path = Path(path)
         if path.suffix == ".npz":
             archive = io.BytesIO()
             np.savez_compressed(archive, classes=self.classes, logits=self.logits)

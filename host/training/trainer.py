@@ -1,6 +1,7 @@
 """Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from os import PathLike
@@ -18,10 +19,12 @@ from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.job import Job
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weights
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.apart_training import ApartTraining
+from hypercast.host.training.curves import Curves
 from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.description.description import Description
 from hypercast.host.training.description.device import Device
@@ -30,7 +33,9 @@ from hypercast.host.training.description.recipe import recipe_values
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.description.source import Source
 from hypercast.host.training.description.stopping import Stopping
+from hypercast.host.training.history import History, summary
 from hypercast.host.training.metrics import macro_f1, measures
+from hypercast.host.training.notebook import show_in_notebook
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
@@ -97,7 +102,7 @@ class Trainer:
         Boards that they stand for, or among which these are: their time is reckoned, see
         ``virtual_time``.
     progress : callable
-        Called with a line of text before each slow step.
+        Called with a line of text before each slow step; if not given, notebooks show it.
     command : str
         The command line that this is part of, for the run's report.
     **recipe
@@ -115,9 +120,9 @@ class Trainer:
         compiled to choose orders for the chip.
     samples : SampleSource or None
         What steps work on, if not on the whole graph.
-    history : list of dict
-        A record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training step, with
-        dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
+    history : History
+        A list with a record of each epoch: ``epoch`` (from 0), ``training_loss`` (of the training
+        step, with dropout); ``train_loss``, ``train_accuracy`` (of several labels per vertex,
         ``train_micro_f1``), ``validation_loss``, ... (after it, without
         dropout, None where there are no vertices); ``saturations`` in the training step; of a chip,
         ``train_cycles`` and ``evaluate_cycles`` so far; if the run is kept, ``exponents``.
@@ -149,7 +154,7 @@ class Trainer:
                  source: Source | None = None, transport: Transport | None = None,
                  group: Group | None = None, assignment: Assignment | None = None,
                  cluster: Cluster | None = None,
-                 progress: Callable[[str], None] = lambda text: None, command: str = "",
+                 progress: Callable[[str], None] = show_in_notebook, command: str = "",
                  **recipe: Any) -> None:
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, run=run,
                         progress=progress, transport=transport, command=command)
@@ -184,7 +189,7 @@ class Trainer:
         self.recipe, self.network = self._training.recipe, self._training.network
         self.outline = self._training.outline
         self.samples = self._training.samples
-        self.history: list[Record] = []
+        self.history = History()
         self.last_step: dict[str, Any] = {}
         self._waves = waves
         self._source = source
@@ -262,8 +267,9 @@ class Trainer:
             check_alone(assignment, description.device.names)
         except DescriptionError as error:  # evaluations take nothing that is older
             assignment, refusal = Assignment(scheme=assignment.scheme), error
-        trainer = cls.of_description(description, graph=graph,
-                                     **{"assignment": assignment, **options})
+        with warnings.catch_warnings(action="ignore", category=WeightsWarning):
+            trainer = cls.of_description(description, graph=graph,
+                                         **{"assignment": assignment, **options})
         trainer._refusal = refusal
         trainer._resume(kept)
         trainer._state = trainer._best or trainer._state
@@ -274,7 +280,7 @@ class Trainer:
         if self._refusal:
             expected["staleness"] = checkpoint.identity["staleness"]
         checkpoint.check(expected, self._training.state, folder.checkpoint_path)
-        self.history = folder.records_of(checkpoint)
+        self.history = History(folder.records_of(checkpoint))
         self._state, self._best = checkpoint.state, checkpoint.best
 
     # State.
@@ -404,10 +410,11 @@ class Trainer:
         if self._best:
             self.target.load_state(self._best)
 
-    def fit(self) -> list[Record]:
-        """Train to the end; returns ``history``."""
-        for _ in self:
-            pass
+    def fit(self) -> History:
+        """Train to the end; returns ``history``. A notebook shows the epoch meanwhile."""
+        for record in self:
+            show_in_notebook(f"epoch {self.epoch} of {self.recipe.epochs}: {summary(record)}",
+                             last=self.finished)
         return self.history
 
     def step(self) -> Record:
@@ -495,6 +502,16 @@ class Trainer:
         found = measures(self.target.evaluate(), several)
         return found | (macro_f1(self._predictions().classes, self.outline) if several else {})
 
+    def save_weights(self, path: str | PathLike[str]) -> None:
+        """Write the weights, by the names of PyTorch Geometric's models.
+
+        Parameters
+        ----------
+        path : pathlib.Path or str
+            A ``.safetensors`` file, or a ``.pt`` file, a state dictionary (needs PyTorch).
+        """
+        save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
+
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order."""
         self.target.evaluate()
@@ -505,6 +522,19 @@ class Trainer:
         logits = np.empty(mantissas.shape)
         logits[self._training.order] = np.ldexp(mantissas.astype(np.float64), exponent)
         return Predictions.of_logits(logits, several=self.outline.multi_label)
+
+    def plot(self) -> Curves:
+        """Draw loss, and accuracy or F1, over the epochs: a ``matplotlib.figure.Figure``.
+
+        Raises
+        ------
+        ValueError
+            If no epoch has been trained.
+        """
+        if not self.history:
+            raise ValueError("there is nothing to plot before the first epoch; train by fit() or "
+                             "step()")
+        return Curves(self.history)
 
     def numbers(self) -> list[TensorNumbers]:
         """``TensorNumbers`` of all tensors in the training step that would come next.
@@ -549,6 +579,12 @@ class Trainer:
             if self._begun and not self.finished:
                 self._keep_session(self._folder, closed=True)
             self._folder.release()
+
+    def __repr__(self) -> str:
+        graph = self._source.source if self._source else "a graph"
+        result = f", {summary(self.final)}" if self.history else ""
+        return (f"Trainer({self.model.name} on {graph} of {self.outline.vertices} vertices, "
+                f"{self.device.name}; epoch {self.epoch} of {self.recipe.epochs}{result})")
 
     def __enter__(self) -> Self:
         return self

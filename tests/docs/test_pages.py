@@ -1,14 +1,19 @@
 """Pages: what they show in Python runs, and what they name exists."""
 
+import importlib.util
 import re
 import tomllib
+import types
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
+from hypercast import Graph, Trainer
 from hypercast.host.training.description.description import Description
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
+from hypercast.rtl.isa import Split
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -27,6 +32,34 @@ def test_python_runs(page, tmp_path, monkeypatch, capsys):
     exec(compile(block, page, "exec"), {})
     accuracy = re.search(r"test accuracy ([\d.]+)%", capsys.readouterr().out)
     assert float(accuracy[1]) > 60
+
+
+def run_blocks(page, skip, **names):
+    """Run the Python of a page, but for blocks with one of some texts."""
+    for block in blocks(page, "python"):
+        if not any(text in block for text in skip):
+            exec(compile(block, page, "exec"), names)
+
+
+def test_the_chip_is_alive_in_an_amaranth_design(capsys):
+    run_blocks("docs/amaranth.md", ())
+    assert capsys.readouterr().out == "the chip is alive\n"
+
+
+def test_what_comes_from_pytorch_geometric(tmp_path, monkeypatch, capsys):
+    """The page's code, with PyTorch Geometric where it is installed, else with a graph like its."""
+    monkeypatch.chdir(tmp_path)
+    if importlib.util.find_spec("torch_geometric"):
+        run_blocks("docs/pyg.md", ())
+        assert "accuracy there" in capsys.readouterr().out
+    else:
+        karate = Graph.load("karate")
+        data = types.SimpleNamespace(
+            x=karate.features, y=karate.labels, edge_index=np.stack(karate.edges.tocoo().coords),
+            train_mask=karate.splits == Split.TRAIN, test_mask=karate.splits == Split.TEST)
+        monkeypatch.setattr(Trainer, "save_weights", lambda self, path: None)  # needs PyTorch
+        run_blocks("docs/pyg.md", ("torch.",), data=data)
+        assert re.search(r"accuracy here \d", capsys.readouterr().out)
 
 
 def test_the_readmes_example_is_short():

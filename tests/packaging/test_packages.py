@@ -1,6 +1,8 @@
 """The package list equals the tree, and only ``hypercast`` reaches site-packages."""
 
+import email
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -58,7 +60,7 @@ def wheel(tmp_path_factory):
     """The project's wheel."""
     folder = tmp_path_factory.mktemp("wheel")
     copy = folder / "copy"  # building leaves things behind
-    for name in (*FOLDERS, EXAMPLES, "pyproject.toml", "README.md", "LICENSE"):
+    for name in (*FOLDERS, EXAMPLES, "pyproject.toml", "setup.py", "README.md", "LICENSE"):
         source = ROOT / name
         (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
     subprocess.run([sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps",
@@ -70,6 +72,10 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_the_wheel_holds_the_tree_and_nothing_else(wheel):
     assert wheel.name == f"hypercast_gcn-{hypercast.__version__}-py3-none-any.whl"
+    description = email.message_from_bytes(zipfile.ZipFile(wheel).read(
+        f"hypercast_gcn-{hypercast.__version__}.dist-info/METADATA"))
+    assert "### " not in description["Summary"] and "## Try it" in description.get_payload()
+    assert not re.findall(r"\]\((?!https?://|#)", description.get_payload())
     names = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert names == set(shipped_files())
 

@@ -1,18 +1,13 @@
-"""Weights by the names of PyTorch Geometric's models GCN, GraphSAGE and GIN, in files.
+"""Weights of the network in files, by the names of PyTorch Geometric's models.
 
-A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or
-``nn.lins.0`` and ``nn.lins.1`` (GIN); what ends jumping knowledge is ``lin``. Matrices have a row
-per output there, a row per input here. The identity of a residual connection is not among them.
-GCNII, which is no such model there, has ``lins.0``, convolutions with ``lin_l`` for what is summed
-over neighbours and ``lin_r`` for the first layer's outputs, and ``lins.1``. These are the matrices
-that are multiplied with, shares and identity included. MixHop has ``lins.0``, branches
-``branches.0.lin``, ``branches.1.convs.0.lin`` and so on, and ``lins.1``.
+``weight_names`` says which these are.
 """
 
 import io
-import itertools
 import re
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,15 +19,25 @@ from safetensors.numpy import save
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
+from hypercast.host.graphs.interchange.weight_names import (
+    epsilon_names,
+    own_names,
+    proposed_names,
+    weight_names,
+)
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.masters import master_weights
-from hypercast.reference.network import LINEAR, ROOT_INITIAL, ROOT_WEIGHTS, Network
+from hypercast.reference.network import ROOT_WEIGHTS, Network
 from hypercast.reference.tensor import Kind, Tensor
 
-__all__ = ["WeightsError", "load_weights", "parameters_of", "save_weights", "tensors_of"]
+__all__ = ["WeightsError", "WeightsWarning", "load_weights", "parameters_of", "save_weights",
+           "tensors_of"]
 
-_TORCH = (".pt", ".pth")
-_EPSILON = re.compile(r"convs\.\d+\.eps")
+_TORCH = (".pt", ".pth", ".ckpt")
+#: Parts of the names of tensors that layers have which normalise what passes.
+_NORMALISATION = r"norm|running_(mean|var)|num_batches_tracked"
+#: Metadata of files that were written here.
+_MADE_HERE = {"made_by": "hypercast"}
 _SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
 
 
@@ -40,56 +45,12 @@ class WeightsError(ValueError):
     """Weights that do not fit the network, or a file that holds none; says what to do."""
 
 
-def _names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
-    """Name of each tensor, and the matrices that it has side by side, or the bias that it is."""
-    if network.branches:
-        yield from _branch_names(network)
-        return
-    convolutions, convolution = itertools.count(), ""
-    linears = len(network.layers) - bool(network.jumping)  # all beyond is no convolution's
-    for number, layer in enumerate(network.layers, 1):
-        weights = [weight.name for weight in network.weights(number)
-                   if weight.name.kind != Kind.IDENTITY]
-        if layer.order == LINEAR and not convolution:
-            places = "lins.0", "lins.0.bias"
-        elif number == linears and network.layers[number - 2].root == ROOT_INITIAL:
-            places = "lins.1", "lins.1.bias"
-        elif number > linears:
-            places = "lin", "lin.bias"
-        elif layer.order == LINEAR:
-            places = f"{convolution}.nn.lins.1", f"{convolution}.nn.lins.1.bias"
-        else:
-            convolution = f"convs.{next(convolutions)}"
-            perceptron = number < linears and layer.root != ROOT_INITIAL
-            if perceptron and network.layers[number].order == LINEAR:
-                places = f"{convolution}.nn.lins.0", f"{convolution}.nn.lins.0.bias"
-            elif layer.root in (ROOT_WEIGHTS, ROOT_INITIAL):
-                places = f"{convolution}.lin_l", f"{convolution}.lin_l.bias"
-                yield f"{convolution}.lin_r.weight", [weights.pop()]
-            else:
-                places = f"{convolution}.lin", f"{convolution}.bias"
-        yield f"{places[0]}.weight", weights
-        yield places[1], Tensor(Kind.BIAS, number)
+class WeightsWarning(UserWarning):
+    """What was assumed of weights, as a state dictionary does not say it."""
 
 
-def _branch_names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor]]:
-    """The same, of a network with branches of no more than convolutions, or one linear layer."""
-    branch, place, last = -1, 0, len(network.layers)
-    for number, layer in enumerate(network.layers, 1):
-        begins = layer.source is not None
-        branch, place = branch + begins, 0 if begins else place + 1
-        name = f"branches.{branch}.lin" if layer.order == LINEAR else \
-            f"branches.{branch}.convs.{place}.lin"
-        if number in (1, last):
-            name = f"lins.{int(number == last)}"
-        bias = name.removesuffix(".lin") if layer.order != LINEAR else name
-        yield f"{name}.weight", [weight.name for weight in network.weights(number)]
-        yield f"{bias}.bias", Tensor(Kind.BIAS, number)
-
-
-def tensors_of(network: Network,
-               parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]],
-               ) -> dict[str, npt.NDArray[np.float32]]:
+def tensors_of(network: Network, parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]],
+               gin_epsilon: float = 0.0) -> dict[str, npt.NDArray[np.float32]]:
     """Tensors by PyTorch Geometric's names.
 
     Parameters
@@ -98,14 +59,17 @@ def tensors_of(network: Network,
         What the parameters are of.
     parameters : dict
         Arrays by name (W1, b1, ...).
+    gin_epsilon : float
+        The epsilon of GIN, which its models have as a tensor of each convolution.
 
     Returns
     -------
     dict
         float32 arrays.
     """
-    found = {}
-    for name, source in _names(network):
+    names = dict(weight_names(network))
+    found = {name: np.full(1, gin_epsilon, dtype=np.float32) for name in epsilon_names(names)}
+    for name, source in names.items():
         values = parameters[source] if isinstance(source, Tensor) else \
             np.concatenate([parameters[matrix] for matrix in source]).T
         found[name] = np.ascontiguousarray(values, dtype=np.float32)
@@ -116,56 +80,84 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike],
                   gin_epsilon: float = 0.0) -> dict[Tensor, FloatArray]:
     """The inverse of ``tensors_of``, as float64.
 
-    GIN's epsilons, ``convs.0.eps`` and so on, may be among the tensors: they are no parameters
-    here, and have to be ``gin_epsilon``.
+    Names may be others, as ``own_names`` knows them. GIN's epsilons may be missing: they are no
+    parameters here, and have to be ``gin_epsilon``. If all biases are missing, they are zero.
 
     Raises
     ------
     WeightsError
         If a tensor is missing or has another shape, there are others, or a value is out of range.
     """
-    names = dict(_names(network))
-    epsilons = [name for name in tensors if _EPSILON.fullmatch(name)]
-    for name in epsilons:
-        if not np.allclose(tensors[name], gin_epsilon, rtol=1e-6, atol=0):
-            raise WeightsError(f"{name} is {np.ravel(tensors[name])[:1]}, but the epsilon of this "
-                               f"training is {gin_epsilon}, of all layers; give another epsilon "
-                               f"(--gin-epsilon)")
-    others = [name for name in tensors if name not in names and name not in epsilons]
-    if others:
-        raise WeightsError(f"the network has no {others[0]}; its weights are {', '.join(names)}")
     shapes = {weight.name: weight.shape for number in range(1, len(network.layers) + 1)
               for weight in network.weights(number)}
+    names = dict(weight_names(network))
+    expected = {name: (network.layers[source.layer - 1].features_out,)
+                if isinstance(source, Tensor) else
+                (shapes[source[0]][1], sum(shapes[matrix][0] for matrix in source))
+                for name, source in names.items()}
+    given = {here: name for name, here in own_names(tensors, names).items()}
+    epsilons = {name for name in epsilon_names(names) if name in given}
+    if others := [name for here, name in given.items() if here not in names.keys() | epsilons]:
+        raise WeightsError(_foreign(others, tensors, expected))
+    _check_epsilons([given[name] for name in epsilons], tensors, gin_epsilon)
     found: dict[Tensor, FloatArray] = {
         name: np.eye(*shape) for name, shape in shapes.items() if name.kind == Kind.IDENTITY}
+    biased = any(isinstance(source, Tensor) for name, source in names.items() if name in given)
     for name, source in names.items():
-        expected: tuple[int, ...]
-        if isinstance(source, Tensor):
-            expected = (network.layers[source.layer - 1].features_out,)
-        else:
-            rows = [shapes[matrix][0] for matrix in source]
-            expected = (shapes[source[0]][1], sum(rows))
-        values = np.asarray(tensors[name]) if name in tensors else None
-        if values is None or values.shape != expected:
+        if isinstance(source, Tensor) and not biased:
+            found[source] = np.zeros(expected[name])
+            continue
+        values = np.asarray(tensors[given[name]]) if name in given else None
+        if values is None or values.shape != expected[name]:
             shape = "missing" if values is None else f"of shape {values.shape}"
-            raise WeightsError(f"{name} is {shape}, but the network's is of shape {expected}; give "
-                               f"weights of the same model, layers and widths")
+            raise WeightsError(
+                f"{given.get(name, name)} is {shape}, but the network's is of shape "
+                f"{expected[name]}; give weights of the same model, layers and widths")
         try:
-            master_weights(values, name)
+            master_weights(values, given[name])
         except ValueError as error:
             raise WeightsError(str(error)) from error
         values = values.astype(np.float64)
         if isinstance(source, Tensor):
             found[source] = values
         else:
-            parts = np.split(values.T, np.cumsum(rows)[:-1])
-            found |= dict(zip(source, parts, strict=True))
+            ends = np.cumsum([shapes[matrix][0] for matrix in source])[:-1]
+            found |= dict(zip(source, np.split(values.T, ends), strict=True))
     return found
 
 
-def save_weights(path: Path, network: Network,
-                 parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]]) -> None:
+def _foreign(others: Sequence[str], tensors: Mapping[str, npt.ArrayLike],
+             expected: Mapping[str, tuple[int, ...]]) -> str:
+    """What to say of names that are none of the network's."""
+    if any(re.search(_NORMALISATION, name) for name in others):
+        name = next(name for name in others if re.search(_NORMALISATION, name))
+        return (f"{name} is of a layer that normalises, and networks here have none; train without "
+                f"(norm=None)")
+    given = {name: np.shape(tensors[name]) for name in tensors}
+    return (f"the network has no {others[0]}; its weights are {', '.join(expected)}; save them by "
+            f"these names, old being what there is: {proposed_names(given, expected)}")
+
+
+def _check_epsilons(names: Iterable[str], tensors: Mapping[str, npt.ArrayLike],
+                    gin_epsilon: float) -> None:
+    for name in names:
+        if not np.allclose(tensors[name], gin_epsilon, rtol=1e-6, atol=0):
+            raise WeightsError(f"{name} is {np.ravel(tensors[name])[:1]}, but the epsilon of this "
+                               f"training is {gin_epsilon}, of all layers; give another epsilon "
+                               f"(--gin-epsilon)")
+
+
+def save_weights(path: str | PathLike[str], network: Network,
+                 parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]],
+                 gin_epsilon: float = 0.0) -> None:
     """Write float32 weights: safetensors, or, to a ``.pt`` file, a state dictionary of PyTorch.
+
+    Parameters
+    ----------
+    path : pathlib.Path or str
+        The file.
+    network, parameters, gin_epsilon
+        As for ``tensors_of``.
 
     Raises
     ------
@@ -174,23 +166,32 @@ def save_weights(path: Path, network: Network,
     OSError
         If it cannot be written.
     """
-    tensors = tensors_of(network, parameters)
+    path = Path(path)
+    tensors = tensors_of(network, parameters, gin_epsilon)
     if path.suffix in _TORCH:
         torch = _torch(path)
         content = io.BytesIO()
         torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, content)
         write_durably(path, content.getvalue())
     elif path.suffix == ".safetensors":
-        write_durably(path, save(tensors, metadata={"format": "pt"}))
+        write_durably(path, save(tensors, metadata={"format": "pt", **_MADE_HERE}))
     else:
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 
 
-def load_weights(path: Path, network: Network,
+def load_weights(path: str | PathLike[str], network: Network,
                  gin_epsilon: float = 0.0) -> dict[Tensor, FloatArray]:
-    """Parameters from a file as ``save_weights`` writes it, or PyTorch Geometric's models do.
+    """Parameters from a file as ``save_weights`` writes it, or as PyTorch saves a model.
 
-    ``gin_epsilon`` is that of ``parameters_of``.
+    A warning says what is assumed of the model, unless the file was written here: a state
+    dictionary does not say it.
+
+    Parameters
+    ----------
+    path : pathlib.Path or str
+        A file of safetensors, a state dictionary of PyTorch, or a checkpoint that has one.
+    network, gin_epsilon
+        As for ``parameters_of``.
 
     Raises
     ------
@@ -199,27 +200,65 @@ def load_weights(path: Path, network: Network,
     FileError
         If it cannot be read, or is damaged.
     """
-    tensors = _of_torch(path) if path.suffix in _TORCH else read_safetensors(path)[0]
+    path = Path(path)
+    tensors, facts = (_of_torch(path), {}) if path.suffix in _TORCH else read_safetensors(path)
     try:
-        return parameters_of(network, tensors, gin_epsilon)
+        found = parameters_of(network, tensors, gin_epsilon)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from error
+    if not _MADE_HERE.items() <= facts.items() and (text := _assumed(network, tensors)):
+        warnings.warn(f"{path}: {text}", WeightsWarning, stacklevel=2)
+    return found
+
+
+def _assumed(network: Network, tensors: Mapping[str, object]) -> str:
+    """What is assumed of tensors; an empty text of networks that PyTorch Geometric does not have.
+    """
+    names = dict(weight_names(network))
+    if not any(name.startswith("convs.0.") for name in names) or "lins.0.weight" in names:
+        return ""
+    model = "GIN with act='relu'" if epsilon_names(names) else \
+        "GraphSAGE with aggr='mean', act='relu', normalize=False" \
+        if network.layers[0].root == ROOT_WEIGHTS else \
+        "GCN with act='relu', add_self_loops=True, improved=False"
+    text = (f"a state dictionary does not say how it aggregates, activates and normalises; taken "
+            f"as {model}")
+    here = own_names(tensors, names)
+    if renamed := [f"{name} is {own}" for name, own in here.items() if name != own]:
+        more = f" and {len(renamed) - 2} more" if len(renamed) > 2 else ""
+        text += f"; {', '.join(renamed[:2])}{more}"
+    if not any(isinstance(names.get(own), Tensor) for own in here.values()):
+        text += "; there are no biases, which begin at zero"
+    return text
 
 
 def _of_torch(path: Path) -> dict[str, npt.NDArray[Any]]:
-    """Arrays by name, from a state dictionary."""
+    """Arrays by name, from a state dictionary, or from a checkpoint with one among other things."""
     loaded = read_torch(path, _torch(path))
     if not isinstance(loaded, dict):
         raise FileError(f"{path} holds a {type(loaded).__name__}, not a state dictionary; "
                         f"torch.save(model.state_dict(), ...)")
+    if inner := [name for name, value in loaded.items() if _holds_tensors(value)]:
+        if len(inner) > 1:
+            raise FileError(f"{path} holds several state dictionaries, {', '.join(map(str, inner))}"
+                            f"; save the model's alone: torch.save(model.state_dict(), ...)")
+        loaded = loaded[inner[0]]
     tensors = {}
     for name, tensor in loaded.items():
+        if not isinstance(name, str):
+            raise FileError(f"{path} holds a tensor that is called {name!r}, not by a text; save "
+                            f"the model's state dictionary: torch.save(model.state_dict(), ...)")
         try:
             tensors[name] = tensor.detach().numpy()
         except (AttributeError, TypeError, RuntimeError) as error:
             raise FileError(f"{path}: {name} is no tensor that NumPy takes ({error}); save it as "
                             f"float32 (tensor.float())") from error
     return tensors
+
+
+def _holds_tensors(value: object) -> bool:
+    return isinstance(value, dict) and bool(value) and all(
+        hasattr(one, "detach") for one in value.values())
 
 
 def _torch(path: Path) -> ModuleType:

@@ -16,7 +16,15 @@ from hypercast.rtl.plain_value import plain_float, plain_int, plain_value
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-__all__ = ["DescriptionError", "Name", "Within", "check_fields", "checked"]
+__all__ = [
+    "DescriptionError",
+    "Name",
+    "Within",
+    "call_text",
+    "check_fields",
+    "checked",
+    "given_fields",
+]
 
 _NAMES = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
 #: Characters of a name.
@@ -131,6 +139,18 @@ def check_fields(section: str, owner: "DataclassInstance") -> None:
     hints = {field.name: field.type for field in fields(owner)}
     for key, value in checked(section, vars(owner), hints).items():
         object.__setattr__(owner, key, value)
+
+
+def call_text(name: str, values: Mapping[str, object]) -> str:
+    """The call of a class that has some arguments, as Python writes it."""
+    return f"{name}({', '.join(f'{key}={value!r}' for key, value in values.items())})"
+
+
+def given_fields(owner: "DataclassInstance") -> dict[str, Any]:
+    """The first field of a dataclass, and others that do not have their default, by name."""
+    first, *others = fields(owner)
+    return {field.name: getattr(owner, field.name) for field in (first, *others)
+            if field is first or getattr(owner, field.name) != field.default}
 
 
 class _LimitError(TypeError):

@@ -6,7 +6,7 @@ from typing import Any
 from hypercast.host.runtime.mapped_transport import MAPPED, mapped_place
 from hypercast.host.runtime.serial.discovery import serial_address
 from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
-from hypercast.host.training.description.conversion import DescriptionError, checked
+from hypercast.host.training.description.conversion import DescriptionError, call_text, checked
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
 __all__ = ["DEVICES", "EVALUATORS", "ON_DEVICE", "ON_HOST", "Device"]
@@ -89,6 +89,9 @@ class Device:
 
     def __hash__(self) -> int:
         return hash(self._key())
+
+    def __repr__(self) -> str:
+        return call_text("Device", self.values())
 
     def named(self, name: str) -> "Device":
         """This configuration on another device; the host evaluates."""

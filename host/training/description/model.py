@@ -11,7 +11,9 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.conversion import (
     DescriptionError,
     Within,
+    call_text,
     check_fields,
+    given_fields,
 )
 from hypercast.reference.models import MODELS, MOST_THETA, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
@@ -218,6 +220,9 @@ class Model:
         rates = [*self.dropout, *self.dropout[-1:] * len(layers)]
         for layer, drops in zip(layers, dropped, strict=True):
             yield replace(layer, dropout=rates.pop(0)) if drops else layer
+
+    def __repr__(self) -> str:
+        return call_text("Model", given_fields(self))
 
     def values(self) -> dict[str, Any]:
         """What ``Model`` is made from, but for what is not given."""

@@ -4,7 +4,13 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
-from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
+from hypercast.host.training.description.conversion import (
+    DescriptionError,
+    Within,
+    call_text,
+    check_fields,
+    given_fields,
+)
 
 __all__ = ["SAMPLERS", "SAMPLING_DEFAULTS", "Sampling"]
 
@@ -75,6 +81,9 @@ class Sampling:
                 raise DescriptionError(
                     f"[sampling] {key} is of sampler {users}, not of {self.sampler}; leave it out",
                     "sampling", key)
+
+    def __repr__(self) -> str:
+        return call_text("Sampling", given_fields(self))
 
     def values(self) -> dict[str, Any]:
         """What ``Sampling`` is made from, but for what is not given."""

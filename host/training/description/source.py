@@ -8,7 +8,13 @@ from typing import Annotated, Any, Self
 
 from hypercast.host.graphs.datasets import BUNDLED, random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
+from hypercast.host.training.description.conversion import (
+    DescriptionError,
+    Within,
+    call_text,
+    check_fields,
+    given_fields,
+)
 
 __all__ = ["Source"]
 
@@ -94,6 +100,9 @@ class Source:
         relative = os.path.relpath(path, base)
         # The name of a bundled graph would be taken for that.
         return replace(self, source=f"./{relative}" if relative in BUNDLED else relative)
+
+    def __repr__(self) -> str:
+        return call_text("Source", given_fields(self))
 
     def values(self) -> dict[str, Any]:
         """What ``Source`` is made from, but for what is not given."""

@@ -6,7 +6,13 @@ from typing import Annotated, Any
 import numpy as np
 
 from hypercast.host.graphs.labelled import Labelled
-from hypercast.host.training.description.conversion import DescriptionError, Within, check_fields
+from hypercast.host.training.description.conversion import (
+    DescriptionError,
+    Within,
+    call_text,
+    check_fields,
+    given_fields,
+)
 from hypercast.rtl.isa import Split
 
 __all__ = ["MONITORS", "Stopping"]
@@ -65,6 +71,9 @@ class Stopping:
         """Whether ``value`` of the monitored quantity is better than ``best``, the best so far."""
         assert self.monitor  # there is one with patience
         return value > best if MONITORS[self.monitor] else value < best
+
+    def __repr__(self) -> str:
+        return call_text("Stopping", given_fields(self))
 
     def values(self) -> dict[str, Any]:
         """What ``Stopping`` is made from, but for what is not given."""

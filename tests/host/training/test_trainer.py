@@ -1,6 +1,7 @@
 """The trainer: its records, what it keeps, early stopping, predictions."""
 
 import json
+import re
 
 import networkx
 import numpy as np
@@ -20,6 +21,20 @@ SMALL = {"epochs": 8, "seed": 1, "learning_rate": 0.2}
 
 def trainer(**options):
     return Trainer(options.pop("graph", KARATE), Model(hidden=4), **{**SMALL, **options})
+
+
+def test_reprs_are_one_line():
+    source = Source(source="communities")
+    with Trainer(source, Model(hidden=4), epochs=2) as found:
+        assert re.fullmatch(r"Trainer\(gcn on communities of \d+ vertices, reference; "
+                            r"epoch 0 of 2\)", repr(found))
+        found.fit()
+        assert "epoch 2 of 2, training loss" in repr(found)
+        values = [source.load(), found, found.history, found.predict(), *found.numbers()]
+    for value in values:
+        assert "\n" not in repr(value) and len(repr(value)) < 200
+        assert repr(value).startswith(f"{type(value).__name__}(")
+    assert values[3]._repr_html_().count("<tr>") == 8  # a head, six vertices, and that more follow
 
 
 def test_records_are_those_of_the_reference_itself():

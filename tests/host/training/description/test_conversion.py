@@ -112,6 +112,15 @@ def test_a_parameter_of_numpy_is_the_plain_one(make, key, value, extra):
 
 
 @pytest.mark.parametrize(("make", "key", "value", "extra"), CASES)
+def test_a_repr_is_the_call_on_one_line(make, key, value, extra):
+    found = make(**{**extra, key: value})
+    for section in ("model", "sampling", "stopping", "graph", "device"):
+        part = getattr(found, section)
+        assert eval(repr(part)) == part and "\n" not in repr(part)
+    assert repr(Model()) == "Model(name='gcn')"
+
+
+@pytest.mark.parametrize(("make", "key", "value", "extra"), CASES)
 def test_what_is_no_such_value_is_refused_in_one_line(make, key, value, extra):
     single = value[0] if isinstance(value, tuple) and value else value
     wrong = [np.zeros((20, 5, 5)), object(), 1j, {}]
