@@ -2,7 +2,8 @@
 
 import importlib.util
 import shutil
-import sys
+
+from hypercast.safe_path import PYTHON
 
 __all__ = ["NoCompilerError", "find_compiler"]
 
@@ -23,7 +24,7 @@ def find_compiler() -> list[str]:
         if path := shutil.which(name):
             return [path]
     if importlib.util.find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "c++"]
+        return [*PYTHON, "-m", "ziglang", "c++"]
     raise NoCompilerError(
         "no C++ compiler found: install clang++ or g++ (Debian: apt install g++), "
         "or the compiler from PyPI: pip install ziglang")

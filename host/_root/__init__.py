@@ -1,11 +1,14 @@
 """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 import importlib
-from typing import TYPE_CHECKING
 
 __all__ = ["Device", "Graph", "Model", "Sampling", "Trainer", "__version__"]
 
 __version__ = "0.2.0"
+
+#: True for what checks types. Nothing is imported for it: with ``python -m hypercast``, modules
+#: still come from the current folder first.
+TYPE_CHECKING = False
 
 if TYPE_CHECKING:
     from hypercast.host.graphs.graph import Graph

@@ -3,10 +3,11 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+
+from hypercast.safe_path import PYTHON
 
 __all__ = ["PREPARING", "children", "peaks", "ranks_below", "strike", "train"]
 
@@ -20,7 +21,7 @@ PREPARING = -1
 def train(*arguments: object) -> "subprocess.Popen[str]":
     """``hypercast train`` in a process of its own."""
     return subprocess.Popen(
-        [sys.executable, "-c", _MAIN, "train", *map(str, arguments)],
+        [*PYTHON, "-c", _MAIN, "train", *map(str, arguments)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
 

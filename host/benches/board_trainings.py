@@ -18,6 +18,7 @@ from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.training_state import TrainingState
+from hypercast.safe_path import PYTHON
 
 __all__ = ["SCHEMES", "digests", "state_digest"]
 
@@ -52,7 +53,7 @@ def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
     if boards == 1:
         return dict(_trained(None, devices))
     found = subprocess.run(
-        [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, devices],
+        [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, devices],
         capture_output=True, text=True, env=environment(boards))
     if found.returncode:
         raise RuntimeError(f"trainings on {boards} boards ({devices}) failed: "

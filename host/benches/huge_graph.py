@@ -23,6 +23,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
+from hypercast.safe_path import safe_path
 
 __all__ = ["huge_graph"]
 
@@ -50,7 +51,7 @@ def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Confi
         Called with a line of text.
     """
     progress(f"a graph of {edges:,} edges, in a process of its own")
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+    with safe_path(), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         merged, compiled, parts = process.submit(
             _measure, vertices, edges, widths, config).result()
     title = "huge graph: "

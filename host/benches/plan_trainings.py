@@ -2,7 +2,6 @@
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -36,6 +35,7 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.share import Share
 from hypercast.host.training.trainer import Trainer
+from hypercast.safe_path import PYTHON
 
 __all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
 
@@ -210,7 +210,7 @@ TRAININGS = (
 
 def measured() -> list[tuple[str, float, float]]:
     """For each training: its name, and the seconds of a step as planned and as trained."""
-    found = subprocess.run([*mpirun(BOARDS), "-n", str(BOARDS), sys.executable, "-c", _MAIN],
+    found = subprocess.run([*mpirun(BOARDS), "-n", str(BOARDS), *PYTHON, "-c", _MAIN],
                            capture_output=True, text=True, env=environment(BOARDS))
     if found.returncode:
         raise RuntimeError(f"trainings by plans failed: {found.stderr[-2000:]}")

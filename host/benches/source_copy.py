@@ -6,9 +6,10 @@ import py_compile
 import shutil
 import signal
 import subprocess
-import sys
 from collections.abc import Iterable
 from pathlib import Path
+
+from hypercast.safe_path import PYTHON
 
 __all__ = ["SourceCopy", "checkout"]
 
@@ -92,7 +93,7 @@ class SourceCopy:
             The exit status, None if it was ended; and what was printed.
         """
         process = subprocess.Popen(
-            [sys.executable, *arguments], cwd=self._folder, env=self._environment, text=True,
+            [*PYTHON, *arguments], cwd=self._folder, env=self._environment, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
             start_new_session=True)
         try:

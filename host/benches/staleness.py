@@ -18,6 +18,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.description.model import Model
 from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
+from hypercast.safe_path import safe_path
 
 __all__ = ["SCHEMES", "accuracy", "run"]
 
@@ -74,8 +75,9 @@ def _figures(title: str, graph: Graph, rate: float, epochs: int,
 def accuracies(graph: Graph, rate: float, epochs: int,
                progress: Callable[[str], None]) -> dict[str, list[float]]:
     """For each of ``SCHEMES``, the ``accuracy`` of all seeds."""
-    with ProcessPoolExecutor(os.cpu_count(), mp_context=get_context("spawn"),
-                             initializer=_keep, initargs=(graph,)) as pool:
+    with safe_path(), ProcessPoolExecutor(
+            os.cpu_count(), mp_context=get_context("spawn"), initializer=_keep,
+            initargs=(graph,)) as pool:
         trainings = {(name, seed): pool.submit(_accuracy_of, name, rate, epochs, seed)
                      for seed in range(_SEEDS) for name in SCHEMES}
         for name, seed in trainings:

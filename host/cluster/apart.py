@@ -9,11 +9,13 @@ import threading
 import traceback
 import warnings
 from collections.abc import Callable, Generator, Iterator
+from importlib.machinery import PathFinder
 from typing import Any
 
 from hypercast.host.cluster.explained import explained
 from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.starter import own_environment
+from hypercast.safe_path import PYTHON
 
 __all__ = ["UnforeseenError", "apart"]
 
@@ -53,8 +55,8 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
         If it failed with an error that has no message for the user. Other errors are raised here as
         they were there.
     """
-    with subprocess.Popen([sys.executable, "-c", _MAIN], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, env=_environment(),
+    with subprocess.Popen([*PYTHON, "-c", _MAIN], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE, env=_environment(function),
                           start_new_session=True) as process:  # not interrupted with this one
         assert process.stdin and process.stdout
         try:
@@ -81,10 +83,16 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
                 process.stdin.close()
 
 
-def _environment() -> dict[str, str]:
-    """Variables of a process that is no rank, and finds the modules that this one finds."""
+def _environment(function: Callable[..., object]) -> dict[str, str]:
+    """Variables of a process that is no rank, and finds the modules that this one finds.
+
+    Those of the current folder are files of the user, unless the function is of one of them.
+    """
     found = own_environment()
-    found["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
+    here, package = os.path.realpath(os.curdir), function.__module__.partition(".")[0]
+    found["PYTHONPATH"] = os.pathsep.join(
+        path for path in sys.path if path and (
+            os.path.realpath(path) != here or PathFinder.find_spec(package, [path])))
     return found
 
 

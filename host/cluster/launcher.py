@@ -17,6 +17,7 @@ from hypercast.host.cluster.group import ClusterError
 from hypercast.host.cluster.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
 from hypercast.host.cluster.parent_end import ends_with_this
 from hypercast.host.cluster.starter import own_environment
+from hypercast.safe_path import PYTHON
 
 __all__ = ["environment", "launch", "mpirun"]
 
@@ -62,7 +63,7 @@ def launch(boards: int, arguments: Sequence[str],
     """
     if importlib.util.find_spec("mpi4py") is None:
         raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
-    command = [*mpirun(boards), "-n", str(boards), sys.executable, "-c", _MAIN, *arguments]
+    command = [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, *arguments]
     received: list[signal.Signals] = []
     running: list[subprocess.Popen[str]] = []
 

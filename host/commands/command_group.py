@@ -15,6 +15,7 @@ import click
 
 from hypercast.host.cluster.explained import explained
 from hypercast.host.commands.ranks import one_of_several
+from hypercast.safe_path import safe_path
 
 __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
 
@@ -45,7 +46,8 @@ class CommandGroup(click.Group):
                 stream.reconfigure(encoding="utf-8", errors=_ERRORS)
         arguments = args[0] if args and args[0] is not None else kwargs.get("args")
         words = sys.argv[1:] if arguments is None else [*arguments]
-        with one_of_several() if words[:1] == [_SHARED] else contextlib.nullcontext():
+        shared = one_of_several() if words[:1] == [_SHARED] else contextlib.nullcontext()
+        with safe_path(), shared:
             return super().main(*args, **kwargs)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:

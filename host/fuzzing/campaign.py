@@ -15,6 +15,7 @@ from hypercast.host.fuzzing.catalogue import kind_of
 from hypercast.host.fuzzing.options import build_network_of_trials
 from hypercast.host.fuzzing.trial import READ, REFUSED, SAME
 from hypercast.host.fuzzing.worker import NOTE, TRACEBACK, WRONG, Make, make_trial, work
+from hypercast.safe_path import safe_path
 
 __all__ = ["CRASH", "DEFECTS", "HANG", "Outcome", "run_trials"]
 
@@ -99,7 +100,7 @@ def run_trials(seed: int, numbers: Sequence[int],
                 idle.put(worker)
 
         try:
-            with ThreadPoolExecutor(len(workers)) as pool:
+            with safe_path(), ThreadPoolExecutor(len(workers)) as pool:
                 for found in pool.map(outcome, numbers):
                     outcomes.append(found)
                     progress(f"trial {len(outcomes)} of {len(numbers)}, "

