@@ -21,7 +21,7 @@ SAMPLE = Statistics(vertices=(50, 30, 20, 10), edges=(70, 60, 40), sampled=True)
 
 def of(network, statistics=None, **options):
     statistics = statistics or Statistics.whole(100, 500, len(network.layers))
-    return Problem.of_network(BOARDS, network, statistics, choose=False, **options)
+    return Problem.of_network(BOARDS, network, statistics, **options)
 
 
 @pytest.mark.parametrize(("samples", "steps"), [
@@ -184,11 +184,7 @@ def test_boards_of_different_widths():
         Problem.of_network(mixed, Network.of_widths([2, 2]), Statistics.whole(4, 4, 1))
 
 
-def test_orders_are_those_of_the_first_board_unless_they_are_given():
+def test_orders_are_as_they_are_given():
     network = Network.of_widths([64, 4, 4], orders=AGGREGATE_FIRST)
-    statistics = Statistics.whole(100, 500, 2)
-    given, chosen = (Problem.of_network(BOARDS, network, statistics, choose=choose, adam=choose)
-                     for choose in (False, True))
-    assert given.layers[0].network == network
-    assert chosen.layers[0].network.layers[0].order == COMBINE_FIRST
-    assert (given.adam, chosen.adam) == (False, True)
+    found = of(network, adam=True)
+    assert found.adam and all(layer.network is network for layer in found.layers)
