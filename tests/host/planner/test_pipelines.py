@@ -237,7 +237,7 @@ def test_a_chain_joins_stages_that_read_nothing_of_each_other():
 def test_what_crosses_one_way_only_takes_nothing_back():
     """The gradient of what 1 reads of 0 besides 2 goes to 2, in jumping knowledge."""
     network = Model("gcn", hidden=(8, 8), jumping=True).network(GRAPH)
-    found = Problem.of_network(joined(1, 3), network, Statistics.whole(40, 90, 3), choose=False)
+    found = Problem.of_network(joined(1, 3), network, Statistics.whole(40, 90, 3))
     pipeline = pipeline_of(found, stages_of(found.boards, ((0,), (0,)), ((1,), (1,)), ((2,), (2,))))
     edges = {(edge.source, edge.target): edge for edge in pipeline.edges}
     assert edges[0, 2].backward is None and edges[0, 2].forward > 0
@@ -246,7 +246,7 @@ def test_what_crosses_one_way_only_takes_nothing_back():
 
 def test_chunks_take_the_mean_of_all_parts():
     found = Problem.of_network(joined(1), Model(hidden=(8,)).network(GRAPH), Statistics.whole(
-        4000, 40_000, 2), choose=False)
+        4000, 40_000, 2))
     stages = stages_of(found.boards, ((0,), (0,)), ((1,), (1,)))
     whole, quarters = (pipeline_of(found, stages, chunks=chunks) for chunks in (1, 4))
     part = found.operators(found.statistics.part(4))
@@ -314,7 +314,7 @@ def test_one_stage_of_several_boards_is_samples_in_parallel():
 def test_room_of_a_stage():
     """What is kept counts for each micro-batch in flight; older weights wait in memory."""
     found = Problem.of_network(joined(1), Model(hidden=(16, 8)).network(GRAPH), Statistics(
-        vertices=(900, 600, 400, 200), edges=(5000, 3000, 1000), sampled=True), choose=False)
+        vertices=(900, 600, 400, 200), edges=(5000, 3000, 1000), sampled=True))
     board, costs = found.boards[0], [one.on(found.boards[0]) for one in found.graph.operators]
     stage = BoardStage((1, 2), (board,))
     resident, kept, working = (sum((getattr(costs[number], what) for number in (1, 2)), Footprint())
@@ -324,7 +324,7 @@ def test_room_of_a_stage():
     older = Footprint(gradients=2 * resident.weight_rows)
     assert stage_footprint(found, stage, board, 1, 3) == resident + older + kept + working
     whole = Problem.of_network(joined(1), Model(hidden=(16, 8)).network(GRAPH), Statistics.whole(
-        900, 5000, 3), choose=False)
+        900, 5000, 3))
     lists = whole.lists((0,), board)
     first = [stage_footprint(whole, BoardStage((0,), (board,)), board, flight)
              for flight in (1, 2)]
@@ -373,7 +373,7 @@ def test_what_training_can_do(schedule, trains):
 
 def test_chunks_are_trained_all_forward_first():
     found = Problem.of_network(joined(10), Model(hidden=(8,)).network(GRAPH), Statistics.whole(
-        4000, 40_000, 2), choose=False)
+        4000, 40_000, 2))
     stages = stages_of(found.boards, ((0,), (0,)), ((1,), (1,)))
     plans = {schedule: evaluated(found, gnnpipe.DISCIPLINE, stages, schedule, chunks=4)
              for schedule in ("GPipe", "SNO")}

@@ -1,5 +1,6 @@
 """Plans as files: what stands in them, and what is read and refused, key by key."""
 
+import re
 import tomllib
 
 import pytest
@@ -23,8 +24,8 @@ from tests.host.planner.problems import cluster
 NETWORK = Network.of_widths([8, 6, 4, 3], orders=COMBINE_FIRST)
 BOARDS = cluster(1, 1, 1)
 SAMPLES = Problem.of_network(BOARDS, NETWORK, Statistics(
-    vertices=(50, 30, 20, 10), edges=(70, 60, 40), sampled=True), choose=False, micro_batches=6)
-GRAPH = Problem.of_network(BOARDS, NETWORK, Statistics.whole(100, 500, 3), choose=False)
+    vertices=(50, 30, 20, 10), edges=(70, 60, 40), sampled=True), micro_batches=6)
+GRAPH = Problem.of_network(BOARDS, NETWORK, Statistics.whole(100, 500, 3))
 B0, B1, B2 = BOARDS.boards
 
 
@@ -83,13 +84,16 @@ def test_numbers_of_parts_or_chunks(tmp_path):
     assert plan_divisions(path) == []
 
 
-@pytest.mark.parametrize("text", [
-    "a = 1\n", "shares = 3\n", "[shares]\na = 3\n", "[shares.1]\nboards = [3]\n",
-    "[shares.1]\nlayers = [1]\n"])
-def test_files_that_name_no_boards(text, tmp_path):
+@pytest.mark.parametrize(("text", "message"), [
+    ("a = 1\n", "line 1: there is no a in a plan; there are sections"),
+    ("shares = 3\n", "line 1: there is no shares in a plan"),
+    ("[shares]\na = 3\n", "line 2: shares must be sections like [shares.1], not a alone"),
+    ("[shares.1]\nboards = [3]\n", "line 2: [shares.1] boards must be a text, or a list of such"),
+    ("[shares.1]\nlayers = [1]\n", "no section like [shares.1] has boards; take a file")])
+def test_files_that_name_no_boards(text, message, tmp_path):
     path = tmp_path / "plan.toml"
     path.write_text(text)
-    with pytest.raises(DescriptionError, match=r"no section like \[shares.1\] with boards"):
+    with pytest.raises(DescriptionError, match=re.escape(message)):
         plan_boards(path)
 
 
@@ -126,7 +130,7 @@ def refused(plan, problem=SAMPLES, **changes):
      "b1-0, b2-0", ("shares.1", "boards")),
     ({"shares__2__boards": ["b0-0"]}, "boards has b0-0, which another share has, too",
      ("shares.2", "boards")),
-    ({"shares__2__layers": [0, 3]}, "layers has 0, but the network has layers 1 to 3",
+    ({"shares__2__layers": [0, 3]}, "layers must be 1 to 2147483647, not [0, 3]",
      ("shares.2", "layers")),
     ({"shares__2__layers": [4]}, "layers has 4, but the network has layers 1 to 3",
      ("shares.2", "layers")),
@@ -134,7 +138,8 @@ def refused(plan, problem=SAMPLES, **changes):
      ("shares.2", "layers")),
     ({"shares__2__layers": [3, 3]}, "layers has 3 twice", ("shares.2", "layers")),
     ({"shares__1__layers": [2]}, "no share has layer 1; add it to one", ("shares", "")),
-    ({"shares__2__in_flight": 0}, "in_flight must be at least 1, not 0", ("shares.2", "in_flight")),
+    ({"shares__2__in_flight": 0}, "in_flight must be 1 to 2147483647, not 0",
+     ("shares.2", "in_flight")),
     ({"shares__2__in_flight": 7}, "in_flight is 7, but a step has 6 micro-batches",
      ("shares.2", "in_flight")),
     ({"shares__2__in_flight": None}, "[shares.2] has no in_flight, but another share has",
@@ -163,11 +168,11 @@ def test_layers_of_a_stage_in_any_order_are_one_stage():
 
 def test_boards_of_a_stage_take_turns():
     stages = [BoardStage((0, 1, 2), (B0, B1, B2))]
-    few = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics, choose=False, micro_batches=2)
+    few = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics, micro_batches=2)
     plan = evaluated(few, bapipe.DISCIPLINE, stages, "SNO")
     error = refused(plan, few)
     assert "boards has 3, but they take 2 micro-batches of a step in turn" in str(error)
-    one = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics, choose=False)
+    one = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics)
     error = refused(evaluated(one, bapipe.DISCIPLINE, stages, "SNO"), one)
     assert "they take 1 micro-batch of a step in turn" in str(error)
 
@@ -175,16 +180,16 @@ def test_boards_of_a_stage_take_turns():
 def test_chunks_are_no_more_than_vertices():
     plan = pipeline(GRAPH, gnnpipe.DISCIPLINE, "GPipe", chunks=100)
     assert plan_of_sections(sections_of(plan, GRAPH), GRAPH) == plan
-    for pieces in (0, 101):
-        error = refused(plan, GRAPH, plan__pieces=pieces)
-        assert f"pieces must be 1 to 100, the vertices, not {pieces}" in str(error)
+    error = refused(plan, GRAPH, plan__pieces=101)
+    assert "pieces must be 1 to 100, the vertices, not 101" in str(error)
+    assert "pieces must be 1 to 2147483647, not 0" in str(refused(plan, GRAPH, plan__pieces=0))
 
 
 @pytest.mark.parametrize(("changes", "text"), [
     ({"plan__pieces": 5}, "pieces must be 6 for samples in parallel, not 5; correct it"),
     ({"plan__schedule": "SNO"}, "[plan] has a schedule, which says nothing of samples"),
     ({"shares__1__micro_batches": 5}, "micro_batches of all shares must sum up to 6, not 7"),
-    ({"shares__1__micro_batches": 0}, "micro_batches must be above 0, not 0: a board without work"),
+    ({"shares__1__micro_batches": 0}, "micro_batches must be 1 to 2147483647, not 0"),
     ({"shares__1__micro_batches": None}, "has no micro_batches, but another share has"),
     ({"shares__1__layers": [1, 2]}, "must have one board and all layers, 1 to 3, for samples"),
     ({"shares__1__boards": ["b0-0", "b2-0"]}, "must have one board and all layers"),
@@ -215,7 +220,7 @@ def test_parts_that_make_no_sense(plan):
 
 def test_what_a_board_lacks_is_said_of_the_shares():
     tiny = cluster(1, 1, 1, weight_rows=16)
-    problem = Problem.of_network(tiny, NETWORK, SAMPLES.statistics, choose=False, micro_batches=6)
+    problem = Problem.of_network(tiny, NETWORK, SAMPLES.statistics, micro_batches=6)
     with pytest.raises(DescriptionError, match="weight bank of 16 rows") as error:
         plan_of_sections(sections_of(pipeline()), problem)
     assert (error.value.section, error.value.key) == ("shares", "")
@@ -234,7 +239,7 @@ def test_errors_name_file_and_line(tmp_path):
 def test_pieces_of_layers_are_read_as_they_were_split():
     wide = Network.of_widths([8, 64, 4], orders=COMBINE_FIRST)
     problem = Problem.of_network(BOARDS, wide, Statistics(
-        vertices=(50, 30, 20), edges=(70, 60), sampled=True), choose=False, micro_batches=6)
+        vertices=(50, 30, 20), edges=(70, 60), sampled=True), micro_batches=6)
     split = problem.split((2, 1))
     plan = evaluated(split, bapipe.DISCIPLINE, [
         BoardStage((0,), (B0,)), BoardStage((1, 2), (B1,))], "SNO")

@@ -21,7 +21,7 @@ def training(*megahertz, vertices=20_000, gigabits=100, **options):
                    for number, one in enumerate(megahertz)},
         "links": {"switch": {"gigabits": gigabits}}})
     return Problem.of_network(boards, NETWORK, Statistics.whole(
-        vertices, 10 * vertices, 2, cuts=((2, vertices * 3 // 5, 6 * vertices),)), choose=False)
+        vertices, 10 * vertices, 2, cuts=((2, vertices * 3 // 5, 6 * vertices),)))
 
 
 def test_a_board_has_the_edges_of_its_share_and_their_ends():
