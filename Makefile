@@ -41,8 +41,8 @@ docs: $(VENV)/.docs  ## Build the documentation as a site, build/docs/index.html
 figures: $(VENV)/.demo  ## Draw the figures of the documentation anew, docs/figures/*.svg
 	$(BIN)/python -m docs.figures
 
-verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog (PRESET=demo)
-	$(BIN)/hypercast verilog --preset $(PRESET) -o build/verilog
+verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog/PRESET (PRESET=demo)
+	$(BIN)/hypercast verilog --preset $(PRESET) -o build/verilog/$(PRESET)
 
 clean:  ## Remove everything made, but .venv
 	rm -rf build dist docs/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -4,18 +4,18 @@ import dataclasses
 import json
 import shutil
 import subprocess
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
+from hypercast.host.commands.chip_folder import MANIFEST, require_chip_folder, write_chip
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
 from hypercast.host.commands.progress_text import ProgressText
-from hypercast.host.files.durable_file import require_folder, write_durably
+from hypercast.host.files.joined_files import joined_files
 from hypercast.rtl.config import Config
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
     from hypercast.host.eda.board_fit import check_board
 
     check_board(board, config, lambda text: click.echo(f"note: {text}", err=True))
-    require_folder(folder)
+    require_chip_folder(folder, _manifest(board, config))
     if board in SERIAL_BOARDS:
         run = SERIAL_BOARDS[board].open_tools if run is None else run
         _serial(board, config, folder, run, as_json)
@@ -104,26 +104,27 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
         _vivado(board, config, folder, bool(run), as_json, debug=debug, bulk=bulk)
 
 
-def _write(folder: Path, files: Mapping[str, str | bytes]) -> None:
-    for name, content in files.items():
-        write_durably(folder / name, content.encode() if isinstance(content, str) else content)
+def _manifest(name: str, config: Config) -> dict[str, Any]:
+    """What the board's chip is."""
+    from hypercast.rtl.export.manifest import manifest
+    from hypercast.rtl.export.options import ExportOptions
+
+    described = manifest(config, ExportOptions(external=name not in SERIAL_BOARDS))
+    if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
+        for key in ("top", "prefix", "ports", "external_memory"):
+            del described[key]
+    return {"board": name, "fpga": _BOARDS[name].fpga, **described}
 
 
 def _descriptions(name: str, config: Config) -> dict[str, str]:
     """Files that describe the chip on the board to software."""
     from hypercast.host.eda.integration.c_header import c_header
     from hypercast.host.eda.integration.svd import svd
-    from hypercast.rtl.export.manifest import manifest
     from hypercast.rtl.export.options import ExportOptions
 
     options = ExportOptions(external=name not in SERIAL_BOARDS)
-    described = manifest(config, options)
-    if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
-        for key in ("top", "prefix", "ports", "external_memory"):
-            del described[key]
     return {"hypercast.h": c_header(config, options), "hypercast.svd": svd(config, options),
-            "manifest.json": json.dumps(
-                {"board": name, "fpga": _BOARDS[name].fpga, **described}, indent=2) + "\n"}
+            MANIFEST: json.dumps(_manifest(name, config), indent=2) + "\n"}
 
 
 def _vivado_files(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, str]:
@@ -149,9 +150,9 @@ def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool, *
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
     with ProgressText("converting the chip"):
-        files = {**_vivado_files(name, config, debug=debug, bulk=bulk),
-                 **_descriptions(name, config)}
-    _write(folder, files)
+        files = joined_files([*_vivado_files(name, config, debug=debug, bulk=bulk).items(),
+                              *_descriptions(name, config).items()])
+    write_chip(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
     if as_json:
@@ -172,13 +173,13 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -
     board = SERIAL_BOARDS[name]
     with ProgressText("converting the chip"):
         plan = project(board, config, chip_source(board, config))
-        files = {**plan.files, **_descriptions(name, config)}
-    _write(folder, files)
+        files = joined_files([*plan.files.items(), *_descriptions(name, config).items()])
+    write_chip(folder, files)
     report: BoardReport | None = None
     if run:
         with ProgressText("building the bitstream, which takes many minutes"):
             report = build_bitstream(folder)
-        _write(folder, {"report.json": json.dumps(report.to_dict(), indent=1) + "\n"})
+        write_chip(folder, {"report.json": json.dumps(report.to_dict(), indent=1) + "\n"})
     if as_json:
         print_json({"board": name, "built": run,
                     "configuration_hash": f"{config.hash:#010x}",

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
+from hypercast.host.commands.chip_folder import require_chip_folder, write_chip
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
 from hypercast.host.commands.progress_text import ProgressText
-from hypercast.host.files.durable_file import require_folder, write_durably
 from hypercast.rtl.config import Config
 
 __all__ = ["verilog"]
@@ -32,7 +32,7 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
             sources: bool, no_ultra_ram: bool, as_json: bool) -> None:
     """Write the chip as Verilog, with what describes it to tools.
 
-    NAME is that of the top module.
+    NAME is that of the top module. A folder that has the files of another chip is refused.
 
     \b
     NAME.v             the chip
@@ -60,11 +60,10 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)
-    require_folder(output)
+    require_chip_folder(output, description)
     with ProgressText("exporting") as progress:
         files = export_files(config, options, progress=progress.update)
-    for name, content in files.items():
-        write_durably(output / name, content.encode())
+    write_chip(output, files)
     if as_json:
         print_json({"files": [str(output / name) for name in files], **description})
         return

@@ -34,7 +34,7 @@ class ExportOptions:
     Raises
     ------
     ValueError
-        If a name is no identifier of Verilog, or that of another module.
+        If a name is no identifier of Verilog, or that of another module or file.
     """
 
     external: bool = False
@@ -52,6 +52,9 @@ class ExportOptions:
             if self.top == self.prefix + module:
                 raise ValueError(f"top module {self.top!r} has the name of a part of the chip; "
                                  f"take another name, or a prefix")
+        if self.top.casefold() == "component":
+            raise ValueError(f"top module {self.top!r} would have a file {self.top}.xml beside the "
+                             f"component.xml of Vivado's IP catalog; take another name")
 
     @property
     def top(self) -> str:

@@ -11,6 +11,7 @@ from hypercast.host.eda.integration.register_page import register_page
 from hypercast.host.eda.integration.svd import svd
 from hypercast.host.eda.integration.training_bench import training_bench
 from hypercast.host.eda.integration.vivado_component import COMPONENT_FILE, vivado_component
+from hypercast.host.files.joined_files import joined_files
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
 from hypercast.rtl.export.manifest import manifest
@@ -26,16 +27,16 @@ def export_files(config: Config, options: ExportOptions, *,
     There is no test bench if its training does not fit the chip.
     """
     top = options.top
-    files = {f"{top}.v": to_verilog(config, options, progress=progress)}
+    design = to_verilog(config, options, progress=progress)
     progress("training the reference for the test bench")
     bench = training_bench(config, options)
-    return {
-        **files, f"{top}.vlt": lint_waivers(options), f"{top}.xml": ipxact(config, options),
-        COMPONENT_FILE: vivado_component(config, options),
-        f"{top}.core": fusesoc_core(config, options, bench=bool(bench)), **bench,
-        names_file(options): yosys_names(config, options),
-        f"{top}_litex.py": litex_wrapper(config, options),
-        f"{top}.svd": svd(config, options), f"{top}.h": c_header(config, options),
-        "registers.md": register_page(),
-        "manifest.json": json.dumps(manifest(config, options), indent=2) + "\n",
-    }
+    return joined_files([
+        (f"{top}.v", design), (f"{top}.vlt", lint_waivers(options)),
+        (f"{top}.xml", ipxact(config, options)),
+        (COMPONENT_FILE, vivado_component(config, options)),
+        (f"{top}.core", fusesoc_core(config, options, bench=bool(bench))), *bench.items(),
+        (names_file(options), yosys_names(config, options)),
+        (f"{top}_litex.py", litex_wrapper(config, options)),
+        (f"{top}.svd", svd(config, options)), (f"{top}.h", c_header(config, options)),
+        ("registers.md", register_page()),
+        ("manifest.json", json.dumps(manifest(config, options), indent=2) + "\n")])

@@ -171,7 +171,8 @@ built build/ulx3s/hypercast.bit in 100 s, with up to 1.5 GiB of memory
 """)
     record = json.loads((tmp_path / "build/ulx3s/report.json").read_text())
     assert record["clock"]["reached"] == 61.25
-    assert record == json.loads(build("--board", "ulx3s", "--json").output)["report"]
+    assert record == json.loads(
+        build("--board", "ulx3s", "-P", "dimensions=0", "--json").output)["report"]
 
 
 def test_a_clock_that_is_not_met(build, synthesis, tmp_path):

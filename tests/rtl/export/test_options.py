@@ -19,6 +19,8 @@ def test_top(options, top):
     ({"top_name": "a-b"}, "top module 'a-b' is no Verilog identifier"),
     ({"top_name": "wire"}, "top module 'wire' is a reserved word"),
     ({"top_name": "hypercast_core"}, "'hypercast_core' has the name of a part of the chip"),
+    ({"top_name": "component"}, "'component' would have a file component.xml beside"),
+    ({"top_name": "Component"}, "'Component' would have a file Component.xml beside"),
     ({"prefix": "a_", "top_name": "a_hypercast_chip"}, "has the name of a part of the chip"),
 ])
 def test_refused(options, message):

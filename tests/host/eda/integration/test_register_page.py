@@ -8,7 +8,8 @@ from tests.packaging.source_tree import ROOT
 def test_documentation_is_up_to_date():
     page = ROOT / "docs" / "registers.md"
     assert page.read_text() == register_page(), (
-        "run `hypercast verilog --preset tiny` and copy build/verilog/registers.md to docs/")
+        "run `hypercast verilog --preset tiny -o build/tiny` and copy build/tiny/registers.md to "
+        "docs/")
 
 
 def test_names():
