@@ -24,7 +24,7 @@ class StoppedError(BuildError):
 
 
 def run(command: Sequence[str], folder: Path, name: str,
-        stop: Callable[[], str] = lambda: "") -> str:
+        stop: Callable[[], str] = lambda: "", product: str = "") -> str:
     """Run a command in a folder; returns its output, which ``name.log`` there holds too.
 
     Parameters
@@ -37,11 +37,13 @@ def run(command: Sequence[str], folder: Path, name: str,
         Name of the log, and of the step in errors.
     stop : callable
         Asked every second; a text, the reason, stops the command and all that it has started.
+    product : str
+        A file that it writes to the folder, if that is known.
 
     Raises
     ------
     BuildError
-        If it fails.
+        If it fails, or there is no product, though it says that it succeeded.
     StoppedError
         If it was stopped.
     """
@@ -62,7 +64,14 @@ def run(command: Sequence[str], folder: Path, name: str,
         tail = "\n".join(text.splitlines()[-15:])
         raise BuildError(
             f"{name} failed with exit status {process.returncode} (log: {log}):\n{tail}")
+    if product and not _has_content(folder / product):
+        raise BuildError(f"{name} ended with exit status 0, but {command[0]} has written no "
+                         f"{product} (log: {log}); is this the program that it should be?")
     return text
+
+
+def _has_content(path: Path) -> bool:
+    return path.is_file() and path.stat().st_size > 0
 
 
 def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str]) -> str:

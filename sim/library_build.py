@@ -126,7 +126,7 @@ def _compile(compiler: Sequence[str], design: Design, modules: Sequence[str], fo
     def compile_file(source: Path) -> None:
         own = design.harness_flags if source == design.harness else ()
         run([*compiler, *flags, *own, f"-I{folder}", "-c", str(source),
-             "-o", f"{source.stem}.o"], folder, source.stem)
+             "-o", f"{source.stem}.o"], folder, source.stem, product=f"{source.stem}.o")
 
     sources = [design.harness, *[folder / f"{name}.cpp" for name in modules]]
     longest_first = sorted(sources, key=lambda source: (source != design.harness,
@@ -134,7 +134,7 @@ def _compile(compiler: Sequence[str], design: Design, modules: Sequence[str], fo
     with ThreadPoolExecutor(processors()) as pool:
         list(pool.map(compile_file, longest_first))
     run([*compiler, "-shared", "-pthread", *[f"{source.stem}.o" for source in sources],
-         "-o", _LIBRARY], folder, "link")
+         "-o", _LIBRARY], folder, "link", product=_LIBRARY)
 
 
 def build(design: Design, *, cache: Path | None = None,

@@ -1,6 +1,7 @@
 """What the launcher of MPI programs says to a process, in variables of its environment."""
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -98,6 +99,12 @@ def own_environment(variables: Mapping[str, str] = os.environ) -> dict[str, str]
     """The variables of a process that no launcher has started, and no batch system surrounds.
 
     What a user says to Open MPI (``OMPI_MCA_btl``) stays, but for where processes are started, and
-    how many.
+    how many. There is a home, without which Open MPI does not begin.
     """
-    return {name: value for name, value in variables.items() if not _FOREIGN.match(name)}
+    found = {name: value for name, value in variables.items() if not _FOREIGN.match(name)}
+    if not found.get("HOME"):
+        try:
+            found["HOME"] = pwd.getpwuid(os.getuid()).pw_dir
+        except KeyError:  # as in a container, for a user that it does not know
+            found["HOME"] = "/"
+    return found

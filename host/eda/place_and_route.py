@@ -111,10 +111,10 @@ def block_clock(block: wiring.Component, *, asked: float) -> ClockTiming:
         # Yosys gives a bit of an array port the name that its element has, and stops.
         run([programs["YOSYS"], "-q", "-p", r"read_rtlil block.il; rename -hide w:*\[*; "
              f"{WITHOUT_ULTRA_RAM}synth_ecp5 -nowidelut -top block; write_json block.json"],
-            folder, "yosys")
+            folder, "yosys", product="block.json")
         run([programs["NEXTPNR_ECP5"], "--quiet", "--out-of-context", *_DEVICE, "--freq",
              str(asked), "--timing-allow-fail", "--json", "block.json", "--report",
-             "timing.json"], folder, "nextpnr")
+             "timing.json"], folder, "nextpnr", product="timing.json")
         return reported_clock(read_json(folder / "timing.json"))
 
 

@@ -21,6 +21,13 @@ def test_a_failure_shows_the_end_of_the_output(tmp_path):
     assert str(tmp_path / "tool.log") in str(error.value)
 
 
+@pytest.mark.parametrize("script", ["true", "touch made", "mkdir made", "echo text > other"])
+def test_a_tool_that_succeeds_without_a_product(script, tmp_path):
+    with pytest.raises(BuildError, match=r"tool ended with exit status 0, but sh has written no m"):
+        run(["sh", "-c", script], tmp_path, "tool", product="made")
+    run(["sh", "-c", "rm -rf made; echo text > made"], tmp_path, "tool", product="made")
+
+
 @pytest.fixture
 def ticking(tmp_path, monkeypatch):
     """A tool whose child writes, forever, to a file."""

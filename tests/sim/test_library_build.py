@@ -28,6 +28,14 @@ def test_a_truncated_library_is_compiled_again(tmp_path, monkeypatch):
         library.parent]
 
 
+def test_a_compiler_that_writes_nothing(tmp_path, monkeypatch):
+    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr("hypercast.sim.library_build.find_compiler", lambda: ["true"])
+    with pytest.raises(BuildError, match=r"exit status 0, but true has written no harness\.o"):
+        build(design(tmp_path, 'extern "C" int hypercast_one() { return 1; }'))
+    assert not any((tmp_path / "cache").rglob("simulation.so"))
+
+
 def test_what_does_not_compile(tmp_path, monkeypatch):
     monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
     with pytest.raises(BuildError, match=r"harness failed with exit status 1 \(log: .*harness.log"):

@@ -2,6 +2,7 @@
 """
 
 import os
+import pwd
 
 import pytest
 from hypothesis import given
@@ -62,8 +63,16 @@ NAMES = st.sampled_from([
     "LS_COLORS", "OPAL_PREFIX", "OMPI_ALLOW_RUN_AS_ROOT"])))
 def test_a_child_is_told_of_neither_launcher_nor_batch_system(foreign, own):
     found = own_environment({name: "1" for name in {*foreign, *own}})
-    assert found.keys() == own
+    assert found.keys() == own | {"HOME"}
     assert started(found) is None
+
+
+@pytest.mark.parametrize("variables", [{}, {"HOME": ""}])
+def test_there_is_a_home(variables, monkeypatch):
+    assert own_environment(variables)["HOME"] == pwd.getpwuid(os.getuid()).pw_dir
+    monkeypatch.setattr(os, "getuid", lambda: 2**31 - 5)
+    assert own_environment(variables)["HOME"] == "/"
+    assert own_environment({"HOME": "/mine"}) == {"HOME": "/mine"}
 
 
 def test_the_own_environment_is_that_of_this_process(monkeypatch):
