@@ -49,8 +49,8 @@ def area(config: Config, family: str, memory: str | None, estimate: bool, clock:
     from hypercast.host.files.picture import picture
 
     if clock and family != "ecp5":
-        raise click.UsageError(f"--clock needs --family ecp5, not {family}, for which there is no "
-                               f"open place and route; leave --clock out")
+        raise click.UsageError(f"--clock needs --family ecp5, not {family}: nothing else is placed "
+                               f"and routed here; leave --clock out")
     external = has_memory_outside(config) if memory is None else memory == "axi"
     reached = None
     with ProgressText("area") as progress:
