@@ -55,7 +55,17 @@ def _parsed(thing):
     return ast.parse(textwrap.dedent(inspect.getsource(thing))).body[0]
 
 
+class _WithoutRanges(ast.NodeTransformer):
+    """Replaces ``Annotated[int, Within(1, 5)]`` by ``int``: the text says what the range is."""
+
+    def visit_Subscript(self, node):
+        self.generic_visit(node)
+        annotated = isinstance(node.value, ast.Name) and node.value.id == "Annotated"
+        return node.slice.elts[0] if annotated else node
+
+
 def _written(annotation):
+    annotation = _WithoutRanges().visit(annotation)
     return _Written(annotation.value if isinstance(annotation, ast.Constant) and isinstance(
         annotation.value, str) else ast.unparse(annotation))
 

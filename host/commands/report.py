@@ -35,5 +35,7 @@ def write_report(folder: Path, path: Path | None = None) -> Path:
     from hypercast.host.training.run_folder import REPORT
 
     path = path or folder / REPORT
-    write_durably(path, page(load_run(folder)).encode())
+    # What was typed where the locale is not UTF-8 is in the command as its bytes.
+    content = page(load_run(folder)).encode("utf-8", "surrogateescape")
+    write_durably(path, content.decode("utf-8", "replace").encode())
     return path

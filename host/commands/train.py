@@ -64,7 +64,7 @@ __all__ = ["train"]
 
 
 @click.command(cls=CommandWithGroups, groups={
-    **DESCRIPTION_GROUPS, "Run": ("--run", "--every", "--resume"),
+    **DESCRIPTION_GROUPS, "Run": ("--run", "--every", "--resume", "--data"),
     "Checking and recording": ("--check", "--trace", "--trace-step", *WAVE_OPTIONS, "--image"),
     "Several boards": ("--boards", "--scheme", "--cluster", "--plan", "--staleness", "--smoothing",
                        "--stages", "--chunks", "--timeout")})

@@ -63,7 +63,7 @@ def _value(random: Random, depth: int = 0) -> Any:
             values: Any = np.array([random.choice((0, 1, 2, 3)) for _ in range(
                 int(np.prod(shape)))]).reshape(shape).astype(random.choice(_TYPES))
         return values if kind == "array" else np.ma.masked_array(
-            values, mask=np.ones(shape) * random.choice((0, 1)))
+            values, mask=np.full(shape, random.choice((False, True))))
     if kind == "sparse":
         return scipy.sparse.random_array(shape or (4, 4), density=0.5)
     return random.choice((*EDGES, _Hostile(), _Lacking(), range(4), {0, 1}, len, object(), 1j, b"x",

@@ -148,7 +148,9 @@ def _write_ogb(folder: Path, random: Random, edges: IntArray, features: FloatArr
             _write_table(folder / "raw" / "num-node-list.csv.gz", [len(labels)])
         return folder
     (folder / "raw").mkdir()
-    counts = {"num_nodes_list": np.array([len(labels)])} if random.random() < 0.5 else {}
+    counts: dict[str, Any] = {}
+    if random.random() < 0.5:
+        counts["num_nodes_list"] = np.array([len(labels)])
     np.savez(folder / "raw" / "data.npz", edge_index=edges.T,
              node_feat=features.astype(np.float32), **counts)
     if random.random() < 0.5:  # as DatasetSaver has them

@@ -59,7 +59,8 @@ def test_signatures_are_short_and_have_types(kind, name):
 def test_a_signature():
     assert _signature("method", "hypercast.Graph.with_splits") == (
         "(*, train: ArrayLike, validation: ArrayLike = (), test: ArrayLike = ())", "Self")
-    assert _signature("exception", "hypercast.host.graphs.graph.GraphError") == ("", None)
+    assert _signature("exception", "hypercast.host.graphs.graph.GraphError") == (
+        "(text: str)", None)
 
 
 def test_the_footer_names_the_licences_holder():

@@ -108,7 +108,7 @@ def test_a_serial_port(train, image, tmp_path):
     (Chip(SMALL, version=9), "chip and image are of different versions"),
     (Chip(SMALL, magic=0), "there is no Hypercast at this address"),
     (Chip(SMALL, error=Error.NETWORK), "stopped with an error (register error: 0x"),
-    (EndlessChip(SMALL), "the program did not end in time"),
+    (EndlessChip(SMALL), "the chip did not end a program, though it should have stopped it"),
     (Chip(SMALL, endless=True), "the chip's reset does not end, because a memory"),
 ])
 def test_chips_that_are_refused(train, image, chip, message):

@@ -89,7 +89,7 @@ def test_train_options():
 
 @pytest.mark.parametrize(("arguments", "widths", "orders"), [
     (("sage",), "34-6-2", ["combine first"] * 2),
-    (("gin",), "34-6-6-6-2", ["combine first", "linear"] * 2),
+    (("gin",), "34-6-6-2-2", ["combine first", "linear"] * 2),
     (("gcn", "--jumping", "--layers", 2), "34-6-6-2", ["combine first", "combine first", "linear"]),
     (("gcn", "--layers", 3, "--residual"), "34-6-6-2", ["combine first"] * 3),
     (("sage", "--layers", 3, "--hidden", "6,5"), "34-6-5-2", ["combine first"] * 3),

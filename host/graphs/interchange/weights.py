@@ -96,8 +96,8 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike],
                 (shapes[source[0]][1], sum(shapes[matrix][0] for matrix in source))
                 for name, source in names.items()}
     given = {here: name for name, here in own_names(tensors, names).items()}
-    epsilons = {name for name in epsilon_names(names) if name in given}
-    if others := [name for here, name in given.items() if here not in names.keys() | epsilons]:
+    epsilons = [name for name in epsilon_names(names) if name in given]
+    if others := [name for here, name in given.items() if here not in {*names, *epsilons}]:
         raise WeightsError(_foreign(others, tensors, expected))
     _check_epsilons([given[name] for name in epsilons], tensors, gin_epsilon)
     found: dict[Tensor, FloatArray] = {

@@ -24,7 +24,7 @@ subprocess.run([sys.executable, "-c", code], preexec_fn=ends_with_this())
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such thing")
 def test_it_gets_a_signal_when_its_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", STARTING], stdout=subprocess.PIPE, text=True,
-                          env=_environment()) as process:
+                          env=_environment(ends_with_this)) as process:
         child = int(process.stdout.readline())
         process.kill()
     deadline = time.monotonic() + 20

@@ -38,7 +38,7 @@ def test_the_chip_is_traced(tmp_path, monkeypatch):
         "--run", folder, "--trace", trace, "--trace-step", 2)
     assert trace.read_text() == (folder / "trace.json").read_text()
     run("report", folder, "-o", tmp_path / "page.html")
-    assert "training step 2: " in (tmp_path / "page.html").read_text()
+    assert "<th>recorded step<td>epoch 2: " in (tmp_path / "page.html").read_text()
 
 
 def test_a_run_on_the_chip_goes_on_without_being_asked_for_a_trace(tmp_path, monkeypatch):

@@ -58,7 +58,7 @@ def test_linear_layers_aggregate_nothing():
     model = prepare(synthetic_graph(70, 200, 9, 3), network,
                     Recipe(epochs=1, normalisation="sum"))
     work = predict(Workload.of_model(model, CONFIG)).work
-    assert work["edges"] == model.sample.edges[0].nnz * (2 + 2 + 2 + 2)
+    assert work["edges"] == model.sample.edges[0].nnz * (2 + 1 + 1 + 2)
 
 
 @pytest.mark.parametrize("law", DEGREE_LAWS)

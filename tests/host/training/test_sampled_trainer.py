@@ -24,11 +24,12 @@ from tests.host.runtime.fake_chip import FakeChip
 from tests.host.test_cli import refused
 
 
-def trainer(sampler="neighbours", *, graph=None, model="gcn", epochs=3, **options):
+def trainer(sampler="neighbours", *, graph=None, model="gcn", order="auto", epochs=3, **options):
     values = {"batch": 20, "fan_outs": (4,), "coverage": 4.0}
     chosen = Sampling(sampler=sampler, **{
         key: value for key, value in values.items() if key in SAMPLERS.get(sampler, ())})
-    return Trainer(graph or Graph.load("blocks"), Model(name=model, hidden=(8,), dropout=(0.2,)),
+    return Trainer(graph or Graph.load("blocks"),
+                   Model(name=model, hidden=(8,), dropout=(0.2,), order=order),
                    sampling=chosen, epochs=epochs, **options)
 
 
@@ -40,10 +41,12 @@ def test_every_sampler_learns(sampler):
     assert last["validation_accuracy"] > first["validation_accuracy"]
 
 
-@pytest.mark.parametrize(("model", "rate"), [("sage", 1.0), ("gin", 0.02)])
-def test_models_and_several_labels(model, rate):
+@pytest.mark.parametrize(("model", "recipe"), [
+    ("sage", {"learning_rate": 1.0}), ("gin", {"learning_rate": 0.002, "optimiser": "adam"})],
+    ids=["sage", "gin"])
+def test_models_and_several_labels(model, recipe):
     with trainer(graph=Graph(**communities(vertices=80)), model=model, epochs=20,
-                 learning_rate=rate) as training:
+                 **recipe) as training:
         first, *_, last = training.fit()
         scores = training.evaluate()
         predictions = training.predict()
@@ -206,7 +209,7 @@ def test_slow_parts_are_announced():
     for sampler, parts in (("nodes", ["sampling subgraphs in advance, 0 % done"]),
                            ("neighbours", [])):
         said = []
-        trainer(sampler, device=Device(name="rtl"), progress=said.append)
+        trainer(sampler, device=Device(name="rtl"), order="fastest", progress=said.append)
         assert said[0].startswith("normalising ") and said[0].endswith(" edges")
         assert said[1:1 + len(parts)] == parts
         assert any(line.startswith("compiling messages of A") for line in said)

@@ -20,7 +20,7 @@ from tests.host.planner.problems import cluster, problem
 @given(st.lists(st.integers(1, 9), min_size=2, max_size=4),
        st.lists(st.integers(1, 3), min_size=2, max_size=3), st.integers(1, 5))
 def test_no_stages_with_a_smaller_bottleneck_are_faster(times, megahertz, micro_batches):
-    """Of the orders of boards that are tried, and for each schedule that they can follow."""
+    """Among the orders of boards that are tried, and for each schedule that they can follow."""
     training = problem(times, cluster(*megahertz), micro_batches=micro_batches)
     plan = next(bapipe.plans(training))
     assert plan.seconds == min(one.seconds for one in bapipe.plans(training))
