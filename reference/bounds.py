@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 
 from hypercast.reference.array_types import IntMatrix
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
-from hypercast.reference.tensor import Kind, Tensor
+from hypercast.reference.network import Network
+from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term, step_graph
+from hypercast.reference.tensor import FEATURES, ONE, Kind, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
@@ -35,30 +36,40 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
     """
     top = 1 << element_width - 1
     bias = top << Config(element_width=element_width).accumulator_width - element_width - 1
-    inputs = abs(features)
+    known = int(abs(features).sum(axis=1).max())
     distinct = [abs(matrix) for matrix in {id(one): one for one in matrices}.values()]
-    into, out_of = (max(int(edges.sum(axis=axis).max()) for edges in distinct) for axis in (1, 0))
-    bounds = {"sum of a vertex's edge weights": (into + root_weight) * top + bias}
-    for number, layer in enumerate(network.layers, 1):
-        known = number == 1 and layer.order != AGGREGATE_FIRST
-        terms = max(layer.features_in, *(weight.shape[0] for weight in network.weights(number)))
-        row = int(inputs.sum(axis=1).max()) if known else terms * top
-        bounds[f"sum over the input features of layer {number}"] = (
-            row * top + (0 if layer.order == COMBINE_FIRST else bias))
-    if not trained:
-        return bounds
-    gradients = gradient_bounds(network, features, element_width,
-                                [features.shape[0], *(matrix.shape[0] for matrix in matrices)])
-    bounds["sum of the edge weights from a vertex"] = (out_of + 2 * root_weight) * top
-    bounds["sum of a bias gradient over the vertices"] = max(
-        gradients[Tensor(Kind.BIAS, number)] for number, _ in enumerate(network.layers, 1))
-    for number, layer in enumerate(network.layers, 1):
-        bounds[f"sum of a weight gradient of layer {number} over the vertices"] = (
-            max(gradients[weight.name] for weight in network.weights(number)))
-        if number > 1:
-            bounds[f"sum over the output features of layer {number}"] = (
-                layer.features_out * top * top)
+    neighbours = {backward: max(int(edges.sum(axis=int(not backward)).max()) for edges in distinct)
+                  for backward in (False, True)}
+    graph = step_graph(network)
+
+    def bound(term: Term, *, backward: bool) -> int:
+        """The largest sum that a term can be."""
+        if term.op == Op.MULTIPLY:
+            return (known if term.rows == FEATURES else graph.columns[term.rows] * top) * top
+        return (neighbours[backward] if term.op == Op.AGGREGATE else root_weight) * top
+
+    bounds: dict[str, int] = {}
+    for node in (*graph.forward, *graph.backward) if trained else graph.forward:
+        what = _what(node)
+        bounds[what] = max(bounds.get(what, 0), (bias if node.bias else 0) + sum(
+            bound(term, backward=node.backward) for term in node.terms))
+    if trained:
+        gradients = gradient_bounds(network, features, element_width,
+                                    [features.shape[0], *(matrix.shape[0] for matrix in matrices)])
+        for name, reach in gradients.items():
+            what = f"sum of a {'bias' if name.kind == Kind.BIAS else 'weight'} gradient of layer " \
+                   f"{name.layer} over the vertices"
+            bounds[what] = max(bounds.get(what, 0), reach)
     return bounds
+
+
+def _what(node: Node) -> str:
+    """What a node sums, in words."""
+    if node.terms[0].op == Op.MULTIPLY:
+        side = "output" if node.backward else "input"
+        return f"sum over the {side} features of layer {node.layer}"
+    return "sum of the edge weights from a vertex" if node.backward else \
+        "sum of a vertex's edge weights"
 
 
 def gradient_bounds(network: Network, features: IntMatrix, element_width: int,
@@ -83,16 +94,15 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int,
     """
     top = 1 << element_width - 1
     rows = rows or [features.shape[0]] * (len(network.layers) + 1)
-    bounds: dict[Tensor, int] = {}
-    for number, layer in enumerate(network.layers, 1):
-        known = number == 1 and layer.order != AGGREGATE_FIRST
-        # Sums over neighbours have the rows of the output, their factors those of the input.
-        summed = rows[number if layer.order == AGGREGATE_FIRST else number - 1] * top
-        column = int(abs(features).sum(axis=0).max()) if known else summed
-        for weight in network.weights(number):
-            bounds[weight.name] = column * top
-        bounds[Tensor(Kind.BIAS, number)] = rows[number] * top
-    return bounds
+    known = int(abs(features).sum(axis=0).max()) if features.shape[0] else 0
+
+    def bound(gradient: ParameterGradient) -> int:
+        if gradient.left == ONE:
+            return rows[gradient.right.level] * top
+        return (known if gradient.left == FEATURES else rows[gradient.left.level] * top) * top
+
+    return {gradient.parameter: bound(gradient)
+            for gradient in reversed(step_graph(network).gradients.values())}
 
 
 def check_accumulators(network: Network, matrices: Sequence[IntMatrix], features: IntMatrix,

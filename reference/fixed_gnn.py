@@ -7,7 +7,6 @@ import numpy.typing as npt
 
 from hypercast.reference.array_types import FloatMatrix, IntArray, SparseArray
 from hypercast.reference.fixed_passes import FixedPasses
-from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.network import Network
@@ -49,7 +48,6 @@ class FixedGnn(FixedPasses):
     def __init__(self, model: InitialModel) -> None:
         super().__init__(model.network, model.recipe, model.sample)
         self.rules = model.rules()
-        self._factors = gradient_factors(model.network)
         self._begun: dict[Tensor, tuple[int, int | None]] = {}
         self.kept: dict[Tensor, dict[str, IntArray]] = model.state.parameters
         self.load_state(model.state)
@@ -182,7 +180,8 @@ class FixedGnn(FixedPasses):
         if self._file.opens(name):
             exponents.open(name, MASTER_EXPONENT)
         shift = exponents.gradient_shift(
-            name, self.rules.momentum_exponents[name], self._file.base(*self._factors[name]))
+            name, self.rules.momentum_exponents[name],
+            self._file.base(*self._graph.gradients[name].factors))
         result = updated(
             self.kept[name], gradient, self.rules.rates(name, self.step), shift,
             exponents.shift(name, MASTER_EXPONENT), self._width)

@@ -1,6 +1,6 @@
-"""The products of a network's layers, forward and backward, in integers."""
+"""Carries out the nodes of a step graph, in integers or in real numbers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -8,21 +8,18 @@ import numpy.typing as npt
 import scipy.sparse
 
 from hypercast.reference.arithmetic import bit_length
-from hypercast.reference.array_types import SparseArray
+from hypercast.reference.array_types import BoolArray, SparseArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.float_product import float_product
-from hypercast.reference.gradient_factors import gradient_factors
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network, Weight
 from hypercast.reference.rows import AllRows
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term
+from hypercast.reference.tensor import EDGES, Kind, Tensor
 
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
-_NO_DROPOUT = Dropout()
 _ALL_ROWS = AllRows()
 #: What tensors hold: integers, or, where they stand for real numbers, those.
 Number = TypeVar("Number", np.int64, np.float64)
-Stored = TypeVar("Stored", np.int64, np.float64, contravariant=True)
 
 
 class Edges(Protocol):
@@ -35,14 +32,16 @@ class Edges(Protocol):
     def root_weight(self) -> int: ...
 
 
-class Tensors(Protocol[Stored]):
+class Tensors(Protocol[Number]):
     """What layers take of ``FixedTensors``, which explains each."""
 
-    mantissas: dict[Tensor, npt.NDArray[Stored] | SparseArray]
+    mantissas: dict[Tensor, npt.NDArray[Number] | SparseArray]
 
     def base(self, *factors: Tensor) -> int: ...
 
-    def store(self, name: Tensor, sums: npt.NDArray[Stored], base: int,
+    def bias(self, name: Tensor, base: int) -> npt.NDArray[Number]: ...
+
+    def store(self, name: Tensor, sums: npt.NDArray[Number], base: int,
               dropout: Dropout | None = None) -> None: ...
 
 
@@ -84,23 +83,25 @@ def _product(a: npt.NDArray[Number] | SparseArray,
 
 
 class FixedLayers(Generic[Number]):
-    """Computes what ``FixedPasses`` stores.
+    """Computes what the nodes of a step graph store.
 
     Parameters
     ----------
-    network : Network
-        The layers.
     file : Tensors
         Holds X, the weights, and everything made of them.
+
+    Attributes
+    ----------
+    masks : dict
+        Where features of the last training step were positive and kept, by the mask's name.
     """
 
-    def __init__(self, network: Network, file: Tensors[Number]) -> None:
-        self._network = network
+    def __init__(self, file: Tensors[Number]) -> None:
         self._file: Tensors[Number] = file
         self._tensors: dict[Tensor, npt.NDArray[Number] | SparseArray] = file.mantissas
-        self._factors = gradient_factors(network)
-        # Mantissas of the last training step, by name of the weights.
-        self._inputs: dict[Tensor, npt.NDArray[Number] | SparseArray] = {}
+        self.masks: dict[Tensor, BoolArray] = {}
+        # Input features as the last training step dropped them.
+        self._dropped: npt.NDArray[Number] | SparseArray | None = None
 
     def take(self, sample: Edges, place: AllRows = _ALL_ROWS) -> None:
         """Use the edges of another ``Sample``, and its ``place``."""
@@ -114,178 +115,78 @@ class FixedLayers(Generic[Number]):
             for matrices in [[found[id(edges)] for edges in sample.edges]]
             for number, matrix in enumerate(matrices, 1)}
 
-    def forward(self, number: int,
-                step_key: int | None = None) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of a layer's sums, without the bias.
+    def run(self, nodes: Sequence[Node], step_key: int | None = None) -> None:
+        """Compute nodes one after another, and store their results.
 
         Parameters
         ----------
-        number : int
-            The layer, from 1.
+        nodes : sequence of Node
+            What their terms read is there.
         step_key : int, optional
-            Step key of a training step; without it, there is no dropout.
+            Step key of a training step, for dropout.
         """
-        training = step_key is not None
-        during = Pass.TRAINING if training else Pass.EVALUATION
-        dropout = self._network.dropouts[number - 1] if training else _NO_DROPOUT
-        weights = self._network.weights(number)
-        inputs = {weight.name: self._input(weight, step_key) for weight in weights}
-        if training:
-            self._inputs |= {name: matrix for name, (_, matrix) in inputs.items()}
-        order = self._network.layers[number - 1].order
-        name, (source, matrix) = next(iter(inputs.items()))
-        if order == AGGREGATE_FIRST:
-            aggregated = Tensor(Kind.AGGREGATED, number, during)
-            self._drain(aggregated, (EDGES, source),
-                        self._over_neighbours((False, number), source, matrix), dropout)
-            return self._multiply((aggregated, name), self._tensors[aggregated])
-        if order == LINEAR:
-            products = [self._multiply((source, name), matrix)
-                        for name, (source, matrix) in inputs.items()]
-            base, sums = products[0]
-            for _, more in products[1:]:
-                sums = sums + more
-            return base + dropout.exponent, sums
-        combined = [Tensor(kind, number, during)
-                    for kind in (Kind.COMBINED, Kind.ROOT)[:len(weights)]]
-        for result, (name, (source, matrix)) in zip(combined, inputs.items(), strict=True):
-            base, sums = self._multiply((source, name), matrix)
-            self._file.store(result, sums, base, dropout)
-        return self._aggregate((False, number), *combined)
+        dropped: Dropout | None = None
+        for node in nodes:
+            for term in node.terms:
+                if term.dropout and term.dropout != dropped:
+                    assert step_key is not None, f"{node.result} needs a step key"
+                    dropped = term.dropout
+                    self._dropped = dropped.apply(
+                        self._tensors[term.rows], step_key, self._place.ranks)
+            base, sums = self._sum(node)
+            if node.bias:
+                sums = sums + self._file.bias(
+                    node.bias, base + (node.scale.exponent if node.scale else 0))
+            if node.relu or node.mask_read:
+                sums *= self._mask(node, sums, step_key)
+            self._file.store(node.result, sums, base, node.scale)
 
-    def parameter_gradients(self, number: int) -> dict[Tensor, Gradient[Number]]:
-        """``Gradient`` of each parameter of a layer by name, from that of its outputs."""
-        outputs = Tensor(Kind.GRADIENT, number)
-        gradient = self._tensors[outputs]
-        combined = Tensor(Kind.COMBINED_GRADIENT, number)
-        weights = self._network.weights(number)
-        if any(combined in self._factors[weight.name] for weight in weights):
-            self._drain(combined, (EDGES, outputs),
-                        self._over_neighbours((True, number), outputs, gradient))
-        ones = np.ones(len(gradient), dtype=np.int64)
-        bias = Tensor(Kind.BIAS, number)
-        found = {bias: self._gradient(bias, ones)}
-        for weight in weights:
-            left = self._factors[weight.name][0]
-            found[weight.name] = self._gradient(
-                weight.name, self._tensors[left] if left.kind == Kind.AGGREGATED
-                else self._inputs[weight.name])
-        return found
+    def gradient(self, gradient: ParameterGradient) -> Gradient[Number]:
+        """The gradient of a parameter, if its factors are there."""
+        right = self._tensors[gradient.right]
+        left = (np.ones(len(right), dtype=np.int64) if gradient.left.kind == Kind.ONE
+                else self._rows(gradient.left, gradient.dropout))
+        left = left[:len(right)]  # the result may have fewer rows than what is added
+        return Gradient(left, right, _product(left.T, right), self._file.base(*gradient.factors))
 
-    def input_gradients(self, number: int) -> Iterator[tuple[int, int, npt.NDArray[Number]]]:
-        """The gradients of outputs of other layers to which a layer is the last to add something.
+    def _sum(self, node: Node) -> tuple[int, npt.NDArray[Number]]:
+        """Exponent and accumulators of a node's terms."""
+        first, *others = node.terms
+        sums = self._term(first, node)
+        for term in others:
+            more = self._term(term, node)[:len(sums)]
+            sums[:len(more)] += more
+        return self._file.base(
+            *((first.rows, first.weights) if first.weights else (EDGES, first.rows))), sums
 
-        Yields
-        ------
-        tuple
-            The other layer; exponent and accumulators of the gradient.
-        """
-        if number == 1:
-            return
-        network, outputs = self._network, Tensor(Kind.GRADIENT, number)
-        if network.jumping and number == len(network.layers):
-            for name, source, _ in network.weights(number):
-                if source in network.jumped:
-                    self._drain_transposed(Tensor(Kind.JUMPING_GRADIENT, source), (outputs, name))
-                else:
-                    base, sums = self._multiply_transposed((outputs, name))
-                    yield source, base, sums
-            return
-        base, sums = self._input_gradient(number)
-        if network.finishes(number):
-            yield network.source(number), base, sums
-        else:
-            self._file.store(Tensor(Kind.PARTIAL_GRADIENT, number), sums, base)
+    def _term(self, term: Term, node: Node) -> npt.NDArray[Number]:
+        """Accumulators of a term alone."""
+        rows = self._rows(term.rows, term.dropout)
+        if term.op == Op.ADD:
+            return self._root_weight * rows
+        if term.op == Op.AGGREGATE:
+            return _product(
+                self._edges[node.backward, node.layer], self._place.with_neighbours(
+                    rows, transposed=node.backward, name=term.rows,
+                    exponent=self._file.base(term.rows)))
+        assert term.weights, f"{term.rows} is multiplied by nothing"
+        weights = self._tensors[term.weights]
+        return _product(rows, weights.T if node.backward else weights)
 
-    def _input_gradient(self, number: int) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of the gradient of a layer's input, from it and those after it.
-        """
-        layer, weights = self._network.layers[number - 1], self._network.weights(number)
-        outputs = Tensor(Kind.GRADIENT, number)
-        initial = self._network.added_initial(number)
-        if number in self._network.initial:
-            product = Tensor(Kind.ROOT_GRADIENT, number)
-            self._drain_transposed(product, (outputs, weights[-1].name))
-            if initial:
-                base, sums = self._aggregate(None, initial, product)
-                self._file.store(Tensor(Kind.PARTIAL_GRADIENT, number), sums, base)
-        if not self._network.sums_gradients(number):
-            factor = outputs if layer.order == LINEAR else Tensor(Kind.COMBINED_GRADIENT, number)
-            return self._multiply_transposed((factor, weights[0].name))
-        parts = [Tensor(Kind.AGGREGATED_GRADIENT, number)]
-        self._drain_transposed(parts[0], (outputs, weights[0].name))
-        if added := self._network.added_gradient(number):
-            parts.append(added)
-        if initial:
-            parts.append(initial)
-        if layer.root:
-            parts.append(Tensor(Kind.ROOT_GRADIENT, number))
-            self._drain_transposed(parts[-1], (outputs, weights[-1].name))
-        edges = None if layer.order == LINEAR else (True, number)
-        return self._aggregate(edges, *parts)
+    def _rows(self, name: Tensor, dropout: Dropout | None) -> npt.NDArray[Number] | SparseArray:
+        """A matrix, or the input features as they were dropped."""
+        if dropout is None:
+            return self._tensors[name]
+        assert self._dropped is not None, f"{name} has not been dropped"
+        return self._dropped
 
-    def _input(self, weight: Weight,
-               step_key: int | None) -> tuple[Tensor, npt.NDArray[Number] | SparseArray]:
-        """The tensor and mantissas of what weights are multiplied by; of X, what is kept."""
-        if weight.source:  # hidden features have been dropped when they were drained
-            source = Tensor(Kind.HIDDEN, weight.source,
-                            Pass.EVALUATION if step_key is None else Pass.TRAINING)
-            return source, self._tensors[source]
-        features = self._tensors[FEATURES]
-        return FEATURES, features if step_key is None else self._network.dropouts[0].apply(
-            features, step_key, self._place.ranks)
-
-    def _multiply(self, factors: tuple[Tensor, Tensor], matrix: npt.NDArray[Number] | SparseArray,
-                  ) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of a product with weights; ``matrix`` is the first factor."""
-        return self._file.base(*factors), _product(matrix, self._tensors[factors[1]])
-
-    def _multiply_transposed(self, factors: tuple[Tensor, Tensor],
-                             ) -> tuple[int, npt.NDArray[Number]]:
-        """Like ``_multiply``, with transposed weights."""
-        outputs, name = factors
-        return self._file.base(*factors), _product(self._tensors[outputs], self._tensors[name].T)
-
-    def _aggregate(self, edges: tuple[bool, int] | None, name: Tensor,
-                   *roots: Tensor) -> tuple[int, npt.NDArray[Number]]:
-        """Exponent and accumulators of sums over neighbours, and of rows added to them.
-
-        Parameters
-        ----------
-        edges : tuple or None
-            Whether they are transposed, and of which layer. None: no neighbours.
-        name : Tensor
-            Whose rows are summed.
-        *roots : Tensor
-            Whose rows are added, as far as there are such, or sums.
-        """
-        matrix = self._tensors[name]
-        sums = self._over_neighbours(edges, name, matrix) if edges else self._root_weight * matrix
-        for root in roots:
-            rows = self._tensors[root][:len(sums)]
-            sums[:len(rows)] += self._root_weight * rows
-        return self._file.base(EDGES, name), sums
-
-    def _over_neighbours(self, edges: tuple[bool, int], name: Tensor,
-                         matrix: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
-        """Sums of rows over neighbours, along edges or transposed ones of a layer."""
-        return _product(self._edges[edges],
-                        self._place.with_neighbours(matrix, transposed=edges[0], name=name,
-                                                    exponent=self._file.base(name)))
-
-    def _gradient(self, name: Tensor,
-                  left: npt.NDArray[Number] | SparseArray) -> Gradient[Number]:
-        """The gradient of a parameter; ``left`` is its first factor."""
-        factors = self._factors[name]
-        right = self._tensors[factors[1]]
-        left = left[:len(right)]  # rows of a root
-        return Gradient(left, right, _product(left.T, right), self._file.base(*factors))
-
-    def _drain(self, name: Tensor, factors: tuple[Tensor, Tensor], sums: npt.NDArray[Number],
-               dropout: Dropout = _NO_DROPOUT) -> None:
-        """The product of two tensors, times the scale of ``dropout``, becomes a tensor."""
-        self._file.store(name, sums, self._file.base(*factors), dropout)
-
-    def _drain_transposed(self, name: Tensor, factors: tuple[Tensor, Tensor]) -> None:
-        base, sums = self._multiply_transposed(factors)
-        self._file.store(name, sums, base)
+    def _mask(self, node: Node, sums: npt.NDArray[Number], step_key: int | None) -> BoolArray:
+        """Where elements of a result stay as they are."""
+        if node.mask_read:
+            return self.masks[node.mask_read]
+        mask = sums > 0
+        if node.dropout and step_key is not None:
+            mask = node.dropout.apply(mask, step_key, self._place.ranks)
+        if node.mask_write:
+            self.masks[node.mask_write] = mask
+        return mask

@@ -11,13 +11,12 @@ import numpy as np
 
 from hypercast.reference.arithmetic import (
     LossRow,
-    align,
     bit_length,
     requantize,
     sigmoid_gradient,
     softmax_gradient,
 )
-from hypercast.reference.array_types import BoolArray, IntArray
+from hypercast.reference.array_types import IntArray
 from hypercast.reference.bounds import check_accumulators
 from hypercast.reference.fixed_layers import FixedLayers, Gradient
 from hypercast.reference.fixed_tensors import FixedTensors
@@ -25,6 +24,7 @@ from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
 from hypercast.rtl.isa import LOSS_EXPONENT, MASTER_EXPONENT, Split
 
@@ -70,7 +70,7 @@ class FixedPasses:
     gradients : dict
         ``Gradient`` of each parameter in the last backward pass.
     masks : dict
-        Where hidden features were positive and kept, by their tensor's name.
+        Where hidden features were positive and kept, by the mask's name.
 
     Raises
     ------
@@ -88,12 +88,13 @@ class FixedPasses:
                                   restarts=not trained)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations
-        self._layers = FixedLayers(network, self._file)
+        self._graph = step_graph(network)
+        self._layers: FixedLayers[np.int64] = FixedLayers(self._file)
+        self.masks = self._layers.masks
         self.sample = sample
         self.take(sample)
         self.exponents[ONE] = 0
         self.gradients: dict[Tensor, Gradient[np.int64]] = {}
-        self.masks: dict[Tensor, BoolArray] = {}
 
     def take(self, sample: Sample) -> None:
         """Go on with another ``Sample``, of the same graph.
@@ -167,19 +168,7 @@ class FixedPasses:
     def forward_layer(self, number: int, step_key: int | None = None) -> None:
         """A layer, from its input to what is stored of its output; arguments as above."""
         during = Pass.EVALUATION if step_key is None else Pass.TRAINING
-        base, sums = self._layers.forward(number, step_key)
-        bias = Tensor(Kind.BIAS, number)
-        sums += align(self.tensors[bias], self.exponents.bias_shift(bias, base))
-        hidden = number < len(self.network.layers)
-        source = Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
-        if hidden:
-            mask = sums > 0
-            if step_key is not None:
-                mask = self.network.output_dropout(number).apply(
-                    mask, step_key, self.sample.place.ranks)
-                self.masks[source] = mask
-            sums *= mask
-        self._file.store(source, sums, base)
+        self._layers.run(self._graph.forward_of(number, during), step_key)
 
     def loss(self, during: Pass) -> LossRow:
         """The ``LossRow`` of a pass's logits."""
@@ -203,11 +192,9 @@ class FixedPasses:
 
     def backward_layer(self, number: int) -> None:
         """Gradients of a layer's parameters, and of its input, but for the input features."""
-        self.gradients |= self._layers.parameter_gradients(number)
-        for source, base, sums in self._layers.input_gradients(number):
-            mask = self.masks[Tensor(Kind.HIDDEN, source)]
-            self._file.store(Tensor(Kind.GRADIENT, source), sums * mask, base,
-                             self.network.output_dropout(source))
+        self._layers.run(self._graph.backward_of(number))
+        self.gradients |= {gradient.parameter: self._layers.gradient(gradient)
+                           for gradient in self._graph.gradients_of(number)}
 
     @property
     def opened(self) -> dict[Tensor, tuple[int, int | None]]:

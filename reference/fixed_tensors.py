@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
-from hypercast.reference.arithmetic import bit_length, requantize
+from hypercast.reference.arithmetic import align, bit_length, requantize
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponents import ExponentFile
@@ -98,6 +98,10 @@ class FixedTensors:
     def base(self, *factors: Tensor) -> int:
         """Exponent of the accumulators of a product."""
         return sum(self.exponents[factor] for factor in factors)
+
+    def bias(self, name: Tensor, base: int) -> IntArray:
+        """A bias, as accumulators of exponent ``base`` take it."""
+        return align(self.mantissas[name], self.exponents.bias_shift(name, base))
 
     def store(self, name: Tensor, sums: IntArray, base: int,
               dropout: Dropout | None = None) -> None:

@@ -17,6 +17,7 @@ from hypercast.reference.array_types import (
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.fixed_layers import FixedLayers
 from hypercast.reference.network import Network
+from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, Kind, Tensor
 from hypercast.rtl.isa import Split
 
@@ -39,11 +40,14 @@ class _FloatTensors:
     def base(self, *factors: Tensor) -> int:
         return 0
 
+    def bias(self, name: Tensor, base: int) -> FloatArray:
+        # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
+        found: FloatArray = np.ldexp(self.mantissas[name], -base)
+        return found
+
     def store(self, name: Tensor, sums: FloatArray, base: int,
               dropout: Dropout | None = None) -> None:
-        # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
-        scale = dropout.scale if dropout else 1.0
-        self.mantissas[name] = np.ldexp(sums * scale, base)
+        self.mantissas[name] = sums * (dropout.scale if dropout else 1.0)
 
 
 def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjacency: SparseArray,
@@ -51,7 +55,7 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
                step_key: int) -> dict[Tensor, FloatMatrix]:
     """Every tensor of the forward and backward pass of a training step.
 
-    The products are those of ``FixedLayers``; nothing is rounded but by float64.
+    The sums are those of the step graph; nothing is rounded but by float64.
 
     Parameters
     ----------
@@ -75,25 +79,13 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
         EDGES: scipy.sparse.csr_array(adjacency, dtype=np.float64), FEATURES: features,
         **parameters}
     file = _FloatTensors(tensors)
-    layers: FixedLayers[np.float64] = FixedLayers(network, file)
-    last = len(network.layers)
+    layers: FixedLayers[np.float64] = FixedLayers(file)
+    graph, last = step_graph(network), len(network.layers)
     layers.take(_Edges(edges=[tensors[EDGES]] * last, root_weight=1))
-    masks: dict[int, BoolArray] = {}
-    for number in range(1, last + 1):
-        base, sums = layers.forward(number, step_key)
-        sums = sums + np.ldexp(parameters[Tensor(Kind.BIAS, number)], -base)
-        if number < last:
-            masks[number] = network.output_dropout(number).apply(sums > 0, step_key)
-            sums = sums * masks[number]
-        kind = Kind.HIDDEN if number < last else Kind.LOGITS
-        file.store(Tensor(kind, number), sums, base)
+    layers.run(graph.forward, step_key)
     outputs = _loss_gradient(tensors[Tensor(Kind.LOGITS, last)], labels)
     tensors[Tensor(Kind.GRADIENT, last)] = outputs * (splits == Split.TRAIN)[:, None]
-    for number in range(last, 0, -1):
-        layers.parameter_gradients(number)
-        for source, base, sums in layers.input_gradients(number):
-            file.store(Tensor(Kind.GRADIENT, source), sums * masks[source], base,
-                       network.output_dropout(source))
+    layers.run(graph.backward)
     return tensors
 
 

@@ -301,38 +301,6 @@ class Network:
         """Whether layers read others than the one before."""
         return any(self.source(number) < number - 1 for number, _ in enumerate(self.layers, 1))
 
-    @cached_property
-    def jumped(self) -> tuple[int, ...]:
-        """Layers of ``jumping`` that are read by others, too."""
-        return tuple(number for number in self.jumping if len(self.readers(number)) > 1)
-
-    def finishes(self, number: int) -> bool:
-        """Whether a layer (from 2) is the first to read its input: the last to add to its gradient.
-        """
-        return self.readers(self.source(number))[0] == number
-
-    def added_gradient(self, number: int) -> Tensor | None:
-        """The gradient of a layer's input, as far as it comes from others after it that read it."""
-        source = self.source(number)
-        after = next((one for one in self.readers(source) if one > number), None)
-        if after is None or not source:
-            return None
-        return Tensor(Kind.JUMPING_GRADIENT, source) if self._joins(after) else Tensor(
-            Kind.PARTIAL_GRADIENT, after)
-
-    def gradients_after(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Layers whose gradients go into those of some, by whichever way."""
-        found: set[int] = set()
-        left = list(numbers)
-        while left:
-            number = left.pop()
-            added = self.added_gradient(number) if number > 1 else None
-            more = {*self.readers(number), *(
-                one for one in self.readers(self.source(number)) if added and one > number)}
-            left += more - found
-            found |= more
-        return frozenset(found)
-
     def share(self, name: Tensor) -> float:
         """What the weights W of a layer are multiplied by in a parameter; see ``Layer``."""
         layer = self.layers[name.layer - 1]
@@ -346,58 +314,10 @@ class Network:
         return tuple(number for number, layer in enumerate(self.layers, 1)
                      if layer.root == ROOT_INITIAL and number > 2)
 
-    def initial_gradient(self, number: int) -> Tensor:
-        """Gradient of the first layer's outputs, of one of ``initial`` and those after it."""
-        last = number == self.initial[-1]
-        return Tensor(Kind.ROOT_GRADIENT if last else Kind.PARTIAL_GRADIENT, number)
-
-    def added_initial(self, number: int) -> Tensor | None:
-        """The ``initial_gradient`` that a layer's own is added to: one of ``initial``, or layer 2.
-        """
-        after = next((one for one in self.initial if one > number), None)
-        adds = number == 2 or number in self.initial
-        return self.initial_gradient(after) if adds and after else None
-
     @property
     def shares_exponents(self) -> bool:
         """Whether tensors of several layers have one exponent."""
         return bool(self.jumping or self.initial)
-
-    def sums_gradients(self, number: int) -> bool:
-        """Whether the gradient of a layer's inputs is a sum over neighbours, or of other rows.
-
-        If not, it is a product with transposed weights.
-        """
-        layer = self.layers[number - 1]
-        if self._joins(number):
-            return False
-        return (layer.order == AGGREGATE_FIRST
-                or (layer.root is not None and number not in self.initial)
-                or self.added_gradient(number) is not None
-                or (number == 2 and bool(self.initial)))
-
-    def summand_entries(self, number: int) -> frozenset[Tensor]:
-        """Entries of the exponent file of what a layer (from 2) adds to gradients of outputs."""
-        if self._joins(number):
-            names = [Tensor(Kind.JUMPING_GRADIENT, source) for source in self.jumped]
-        else:
-            added = (self.sums_gradients(number) or number in self.initial
-                     or not self.finishes(number))
-            names = [Tensor(Kind.AGGREGATED_GRADIENT, number)] * added
-        return frozenset(map(self.exponent_entry, names))
-
-    def summed_columns(self, number: int) -> tuple[list[int], list[int]]:
-        """Columns of each matrix that a layer (from 1) sums over neighbours, forward and backward.
-        """
-        layer = self.layers[number - 1]
-        if layer.order == LINEAR:
-            return [], []
-        combining = layer.order == COMBINE_FIRST
-        # Backward, gradients of outputs that those of weights take, and of inputs.
-        backward = [layer.features_out] if combining else []
-        if number > 1 and self.sums_gradients(number):
-            backward.append(layer.features_in)
-        return [layer.features_out if combining else layer.features_in], backward
 
     def exponent_entry(self, tensor: Tensor) -> Tensor:
         """The exponent file's entry of a tensor, see ``exponent_entries``; of an entry, itself."""
@@ -412,11 +332,6 @@ class Network:
     def inputs(self) -> list[Weight]:
         """The ``Weight`` matrices that multiply the input features."""
         return [weight for weight in self.weights(1) if weight.source == 0]
-
-    @property
-    def adds_roots(self) -> bool:
-        """Whether rows are added to sums over neighbours anywhere, forward or backward."""
-        return len(self.jumping) > 1 or any(layer.root for layer in self.layers)
 
     @property
     def features(self) -> int:

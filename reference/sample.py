@@ -27,6 +27,7 @@ from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.quantization import quantize, without_common_factor
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.rows import AllRows
+from hypercast.reference.step_graph import step_graph
 from hypercast.rtl.isa import MINIMUM_EXPONENT, Split
 
 __all__ = ["GraphRows", "Mantissas", "Sample"]
@@ -277,10 +278,11 @@ def _quantized_edges(
     # Different rows of different matrices.
     degrees = np.concatenate([np.diff(matrix.indptr) for matrix in distinct.values()])
     rows = np.repeat(np.arange(len(degrees), dtype=np.int32), degrees)
+    adds_rows = step_graph(network).adds_rows
     rounded = quantized_edge_weights(
-        weights, rows, width, least=2 - width if network.adds_roots else MINIMUM_EXPONENT,
-        loops=max(matrix.shape[0] for matrix in matrices) if network.adds_roots else 0)
-    if network.adds_roots and rounded.exponent > 0:
+        weights, rows, width, least=2 - width if adds_rows else MINIMUM_EXPONENT,
+        loops=max(matrix.shape[0] for matrix in matrices) if adds_rows else 0)
+    if adds_rows and rounded.exponent > 0:
         raise ValueError(f"edge weights reach {abs(weights).max()}, but where rows are added to "
                          f"sums over neighbours they must be below {1 << width - 1}; scale them "
                          f"down")
@@ -290,4 +292,4 @@ def _quantized_edges(
                for (key, matrix), values in zip(distinct.items(), np.split(rounded.mantissas, ends),
                                                 strict=True)}
     return (tuple(arrays[id(matrix)] for matrix in matrices), rounded,
-            1 << -rounded.exponent if network.adds_roots else 0)
+            1 << -rounded.exponent if adds_rows else 0)

@@ -5,11 +5,11 @@ from collections.abc import Mapping
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.exponents import chosen_exponent
-from hypercast.reference.gradient_factors import gradient_factors
 from hypercast.reference.momentum_exponents import MomentumExponents
-from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import KEY_MASK, STEP_KEY_INCREMENT
@@ -33,13 +33,9 @@ def gains(network: Network, sample: Sample, micro_batches: int = 1) -> dict[Tens
         Samples of a step.
     """
     count = micro_batches * sample.training_vertices / sample.loss_scale
-    found = {}
-    for number, layer in enumerate(network.layers, 1):
-        scale = network.dropouts[number - 1].scale
-        for weight in network.weights(number):
-            found[weight.name] = (1.0 if layer.order == AGGREGATE_FIRST else scale) / count
-        found[Tensor(Kind.BIAS, number)] = 1.0 / count
-    return found
+    return {one.parameter: (network.output_dropout(one.left.layer).scale
+                            if one.left.kind in (Kind.FEATURES, Kind.HIDDEN) else 1.0) / count
+            for one in reversed(step_graph(network).gradients.values())}
 
 
 class UpdateRules:
@@ -74,7 +70,7 @@ class UpdateRules:
                  foreseen: Mapping[Tensor, int]) -> None:
         self._network = network
         self._recipe = recipe
-        self._factors = gradient_factors(network)
+        self._graph = step_graph(network)
         self._foreseen = foreseen
         self.gains = gains(network, sample, recipe.micro_batches)
         self.momentum_exponents = MomentumExponents(
@@ -123,5 +119,6 @@ class UpdateRules:
 
     def _gradients(self, exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
         """Exponent of each parameter's accumulated gradient."""
-        return {name: sum(exponents[self._network.exponent_entry(factor)] for factor in factors)
-                for name, factors in self._factors.items()}
+        return {name: sum(exponents[self._network.exponent_entry(factor)]
+                          for factor in gradient.factors)
+                for name, gradient in self._graph.gradients.items()}

@@ -1,10 +1,10 @@
 """Which tensors cross between boards that have a run of layers each, and from which to which."""
 
 from collections.abc import Sequence
-from itertools import pairwise
 from typing import NamedTuple, Self
 
 from hypercast.reference.network import Network
+from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["Crossing", "Routes", "crossings"]
@@ -30,16 +30,11 @@ class Crossing(NamedTuple):
 
 
 def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list[Crossing]:
-    """What crosses in a pass of a micro-batch.
+    """What crosses in a pass of a micro-batch: what a board stores and another one reads.
 
-    Forward, the boards of layers that read a layer's outputs need them: H. That of the first one
-    needs their mask, too, as it computes their gradient; others, only for products. Backward, a
-    layer's board needs the gradient dZ of its sums. If several read H, each but the last one adds
-    to the gradient of H what comes from those after it: dU, or dC from the last layer with jumping
-    knowledge.
-
-    With an initial residual, all boards of such layers need the outputs H1, for products only.
-    Backward, each adds to the gradient of H1 and passes it on, to the board of layer 2 at last.
+    Forward, these are the outputs H of layers. The first layer that reads them needs their mask,
+    too, as it computes their gradient. Backward, they are the gradients dZ of layers' sums, and
+    gradients of H as far as the layers after have added them up.
 
     Parameters
     ----------
@@ -49,30 +44,28 @@ def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list
         The layers (from 1) of each board, in order.
     forward : bool
         Whether it is a forward pass.
+
+    Returns
+    -------
+    list of Crossing
+        By layer.
     """
-    board = [rank for rank, run in enumerate(runs) for _ in run]
-    found = list[Crossing]()
-    for layer, here in enumerate(board[:-1], 1):
-        readers = network.readers(layer)
-        first, *others = [board[number - 1] for number in readers]
-        if forward:
-            hidden = Tensor(Kind.HIDDEN, layer)
-            found.append(Crossing(hidden, here, first, masked=True))
-            found += [Crossing(hidden, here, other) for other in sorted({*others} - {first})]
-            continue
-        found.append(Crossing(Tensor(Kind.GRADIENT, layer), first, here))
-        for number, after in pairwise(readers):
-            added = network.added_gradient(number)
-            assert added
-            found.append(Crossing(added, board[after - 1], board[number - 1]))
-    initial = network.initial
-    if forward and initial:
-        found += [Crossing(Tensor(Kind.HIDDEN, 1), board[0], target)
-                  for target in sorted({board[number - 1] for number in initial} - {board[1]})]
-    elif initial:
-        found += [Crossing(network.initial_gradient(number), board[number - 1], board[before - 1])
-                  for before, number in pairwise((2, *initial))]
-    return [crossing for crossing in found if crossing.source != crossing.target]
+    graph = step_graph(network)
+    boards = dict(enumerate((rank for rank, run in enumerate(runs) for _ in run), 1))
+    nodes = graph.forward if forward else graph.backward
+    readers: dict[Tensor, list[int]] = {}
+    for node in nodes:
+        for term in node.terms:
+            readers.setdefault(term.rows, []).append(boards[node.layer])
+    if not forward:  # parameters' gradients are products with those of sums
+        for layer, board in boards.items():
+            readers.setdefault(Tensor(Kind.GRADIENT, layer), []).append(board)
+    masked = {(node.mask_read, boards[node.layer]) for node in graph.backward}
+    return [
+        Crossing(node.result, boards[node.layer], target, forward and (
+            Tensor(Kind.MASK, node.result.layer), target) in masked)
+        for node in sorted(nodes, key=lambda node: node.result.layer)
+        for target in dict.fromkeys(readers.get(node.result, ())) if target != boards[node.layer]]
 
 
 class Routes(NamedTuple):

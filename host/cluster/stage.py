@@ -17,7 +17,7 @@ from hypercast.reference.metrics import Metrics
 from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, Pass, Tensor
+from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, Kind, Pass, Tensor
 
 __all__ = ["LayerPasses", "Message", "Rows", "StageDevice", "StagePasses"]
 
@@ -177,7 +177,7 @@ class LayerPasses:
             backward = crossing.tensor.kind in BACKWARD
             name = crossing.tensor.made(self._during)
             values: IntArray = passes.tensors[name]
-            mask = passes.masks.get(name) if crossing.masked else None
+            mask = passes.masks.get(_mask_of(name)) if crossing.masked else None
             rows[name] = Rows(values.astype(self._type), passes.exponents[name],
                               None if mask is None else np.packbits(mask))
         return Message(rows, {entry: exponent for entry, (exponent, _) in passes.opened.items()
@@ -217,7 +217,12 @@ class LayerPasses:
             if passes.network.exponent_entry(name) not in message.opened:
                 passes.exponents[name] = rows.exponent
             if rows.mask is not None:
-                passes.masks[name] = _unpacked(rows.mask, rows.mantissas.shape)
+                passes.masks[_mask_of(name)] = _unpacked(rows.mask, rows.mantissas.shape)
+
+
+def _mask_of(hidden: Tensor) -> Tensor:
+    """The mask of hidden features; evaluations write none."""
+    return Tensor(Kind.MASK, hidden.layer, hidden.during)
 
 
 def _unpacked(mask: npt.NDArray[np.uint8], shape: tuple[int, ...]) -> BoolArray:

@@ -1,6 +1,7 @@
 """How much of a board's work goes with its vertices, in edges."""
 
 from hypercast.reference.network import Network
+from hypercast.reference.step_graph import step_graph
 
 __all__ = ["vertex_work"]
 
@@ -26,5 +27,5 @@ def vertex_work(network: Network) -> int:
         passes = 3 if number > 1 else 2
         products += passes * sum(
             weight.shape[0] * weight.shape[1] for weight in network.weights(number))
-        columns += sum(map(sum, network.summed_columns(number)))
+        columns += sum(map(sum, step_graph(network).aggregated_columns(number)))
     return round(_EDGES * products / (_LANES * max(columns, 1)))

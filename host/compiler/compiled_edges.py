@@ -15,6 +15,7 @@ from hypercast.host.compiler.messages import Messages, compile_messages
 from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
+from hypercast.reference.step_graph import step_graph
 from hypercast.rtl.config import Config
 
 __all__ = ["CompiledEdges", "CompiledMatrix"]
@@ -109,8 +110,9 @@ class CompiledEdges:
         first = network.ordered(layer.orders[0] for layer in network.layers)
         rows = {id(matrix): matrix if isinstance(matrix, scipy.sparse.csr_array)
                 else scipy.sparse.csr_array(matrix) for matrix in edges}
-        return cls.of(first, [rows[id(matrix)] for matrix in edges],
-                      root_weight if network.adds_roots else 0, config, progress=progress)
+        roots = root_weight if step_graph(network).adds_rows else 0
+        return cls.of(first, [rows[id(matrix)] for matrix in edges], roots, config,
+                      progress=progress)
 
     def of_matrices(self, edges: Sequence[SparseArray], config: Config) -> bool:
         """Whether these very matrices were compiled, for this configuration."""

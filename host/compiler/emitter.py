@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import NamedTuple, TypedDict, Unpack
+from typing import NamedTuple
 
 from hypercast.host.compiler.instruction import Accumulators, Name
 from hypercast.host.compiler.label_list import LabelFormat
@@ -23,22 +23,12 @@ from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.step_graph import Node, Op
 from hypercast.reference.tensor import EDGES, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
-__all__ = ["Emitter", "Finish", "PlacedMessages"]
-
-
-class Finish(TypedDict, total=False):
-    """What the DRAIN of a product does besides: dropout, bias, ReLU and its mask."""
-
-    scale: Dropout | None
-    dropout: Dropout | None
-    bias: Tensor | None
-    relu: bool
-    mask_write: Tensor | None
-    mask_read: Tensor | None
+__all__ = ["Emitter", "PlacedMessages"]
 
 
 class PlacedMessages(NamedTuple):
@@ -119,27 +109,26 @@ class Emitter:
 
     # Products.
 
-    def combine(self, phase: int, source: Tensor, name: Tensor, result: Tensor, *,
-                transposed: bool = False, feed: Dropout | None = None,
-                panels: int | None = None, also: Iterable[tuple[Tensor, Tensor]] = (),
-                **finish: Unpack[Finish]) -> None:
-        """``result = source @ W`` (or its transpose), with dropout ``feed`` on ``source``.
+    def compute(self, phase: int, node: Node) -> None:
+        """Compute a node of the step graph: its sums, and what is stored of them."""
+        if node.terms[0].op == Op.MULTIPLY:
+            self._combine(phase, node)
+        else:
+            self._aggregate(phase, node)
 
-        All panels of it, or the first ``panels``. The products of the pairs of source and weights
-        in ``also`` are added.
-        """
-        weights = self.weights[name]
+    def _combine(self, phase: int, node: Node, panels: int | None = None) -> None:
+        """Add up products with weights; all panels of the result, or the first ``panels``."""
+        factors = [(term.rows, self.weights[term.weights]) for term in node.terms if term.weights]
+        source, weights = factors[0]
         inner = weights.height // self.config.lanes
-        outer, inner = (inner, weights.panels) if transposed else (weights.panels, inner)
-        factors = [(source, name), *also]
+        outer, inner = (inner, weights.panels) if node.backward else (weights.panels, inner)
         for piece in self._pieces(source, outer if panels is None else panels, inner,
                                   alone=len(factors) == 1):
             accumulators = Accumulators(DrainSource.ARRAY)
             for factor, other in factors:
-                self._multiply(phase, accumulators, factor, self.weights[other], piece,
-                               transposed=transposed, feed=feed)
-            self._drain(phase, DrainSource.ARRAY, accumulators, (source, name), result, piece,
-                        **finish)
+                self._multiply(phase, accumulators, factor, other, piece,
+                               transposed=node.backward, feed=node.terms[0].dropout)
+            self._drain(phase, DrainSource.ARRAY, accumulators, (source, weights.name), node, piece)
 
     def _pieces(self, source: Tensor, outer: int, inner: int, *, alone: bool) -> list[Piece]:
         """The pieces of a product with ``outer`` panels, each a sum over ``inner`` panels."""
@@ -186,25 +175,21 @@ class Emitter:
                 weights=weights.base + panel * step + first * stride, weight_stride=stride,
                 transposed=transposed)
 
-    def aggregate(self, phase: int, source: Tensor, layer: int, result: Tensor, *,
-                  backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
-                  **finish: Unpack[Finish]) -> None:
-        """``result = A @ source`` (or A's transpose), with the adjacency of a layer.
-
-        The rows of ``roots`` are added; if ``linear``, ``A`` is the identity.
-        """
-        key = layer, backward
-        terms = [(source, self.roots[key] if linear else self.messages[key]),
-                 *((root, self.roots[key]) for root in roots)]
+    def _aggregate(self, phase: int, node: Node) -> None:
+        """Add up rows over neighbours, and rows as they are."""
+        key = node.layer, node.backward
+        terms = [(term.rows, (self.messages if term.op == Op.AGGREGATE else self.roots)[key])
+                 for term in node.terms]
+        first, result = node.terms[0].rows, node.result
         strips = self.operands.vertices_of(result).strips
         for panel, (index, strip) in itertools.product(
-                range(self.regions[source].panels), enumerate(strips)):
+                range(self.regions[first].panels), enumerate(strips)):
             accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
-            factors = EDGES.made(result.during), source.made(result.during)
-            self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, result,
-                        Piece(panel, strip), **finish)
+            factors = EDGES.made(result.during), first.made(result.during)
+            self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, node,
+                        Piece(panel, strip))
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
               messages: PlacedMessages) -> None:
@@ -230,10 +215,8 @@ class Emitter:
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
-               factors: tuple[Tensor, Tensor], result: Tensor, piece: Piece, *,
-               scale: Dropout | None = None, dropout: Dropout | None = None,
-               bias: Tensor | None = None, relu: bool = False, mask_write: Tensor | None = None,
-               mask_read: Tensor | None = None) -> None:
+               factors: tuple[Tensor, Tensor], node: Node, piece: Piece) -> None:
+        result = node.result
         region, vertices = self.regions[result], self.operands.vertices_of(result)
         panel, strip, rows = piece.panel, piece.strip, piece.rows
         self._drained.add(result)
@@ -251,27 +234,27 @@ class Emitter:
             writes.append(("exponent", entry))
         elif self._openers[entry] != result:
             reads.append(("exponent", entry))  # which is chosen by the factors of the opener
-        if bias:
-            weights = self.weights[bias]
+        if node.bias:
+            weights = self.weights[node.bias]
             reads += self._weights(weights)
-            operands |= {"bias": 1, "bias_tensor": self.tensor(bias),
+            operands |= {"bias": 1, "bias_tensor": self.tensor(node.bias),
                          "bias_weights": weights.base + panel}
-        if mask_write:
-            writes += self.operands.parts(mask_write, [panel], strip)
-        if mask_read:
-            reads += self.operands.parts(mask_read, [panel], strip)
-        if mask := mask_write or mask_read:
+        if node.mask_write:
+            writes += self.operands.parts(node.mask_write, [panel], strip)
+        if node.mask_read:
+            reads += self.operands.parts(node.mask_read, [panel], strip)
+        if mask := node.mask_write or node.mask_read:
             operands["mask_address"] = self._mask_address(mask, rows, panel)
-        if scale:
-            operands |= {"exponent_bias": scale.exponent, "scale": scale.multiplier}
+        if node.scale:
+            operands |= {"exponent_bias": node.scale.exponent, "scale": node.scale.multiplier}
         a, b = factors
         self.schedule.add(
-            Opcode.DRAIN, self.dropout_fields(dropout, rows.first) | operands, phase=phase,
-            duration=self.timing.drain(
+            Opcode.DRAIN, self.dropout_fields(node.dropout, rows.first) | operands,
+            phase=phase, duration=self.timing.drain(
                 vertices.count_of(rows), rows.rows, region.channel,
-                aggregation=source == DrainSource.AGGREGATION, bias=bool(bias),
-                mask_read=bool(mask_read), mask_write=bool(mask_write),
-                ranked=self.is_ranked(dropout)),
+                aggregation=source == DrainSource.AGGREGATION, bias=bool(node.bias),
+                mask_read=bool(node.mask_read), mask_write=bool(node.mask_write),
+                ranked=self.is_ranked(node.dropout)),
             reads=reads, writes=writes, accumulators=accumulators,
             opens=None if entry in self._opened else entry,
             vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
@@ -280,7 +263,8 @@ class Emitter:
             peak_of=self.tensor(
                 result.of_training if result.during == Pass.EVALUATION else result),
             headroom=self.headroom(result),
-            relu=relu, mask_write=bool(mask_write), mask_read=bool(mask_read), panel=panel)
+            relu=node.relu, mask_write=bool(node.mask_write), mask_read=bool(node.mask_read),
+            panel=panel)
 
     def loss(self, phase: int, logits: Tensor, gradient: Tensor, classes: int, *,
              train: bool) -> None:
@@ -308,17 +292,19 @@ class Emitter:
             a=self.tensor(logits), o=self.tensor(gradient), peak_of=self.tensor(gradient),
             open=train, headroom=self.headroom(gradient), train=train)
 
-    def load(self, phase: int, source: Tensor, name: Tensor, result: Tensor) -> bool:
+    def load(self, phase: int, node: Node) -> bool:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
-        It is read by a product with a panel of weights, which goes to ``result``. Without effect,
-        and False, if it has no place or is only read in strips or windows of rows.
+        It is read by a node that multiplies it, with a panel of the weights. Without effect, and
+        False, if it has no place or is only read in strips or windows of rows.
         """
+        source, name = node.terms[0].rows, node.terms[0].weights
+        assert name, f"{node.result} is no product"
         strips, weights = self.operands.vertices_of(source).strips, self.weights[name]
         if len(strips) > 1 or not self.operands.buffer.holds(source) or self._pieces(
                 source, weights.panels, weights.height // self.config.lanes, alone=True)[0].window:
             return False
-        self.combine(phase, source, name, result, panels=1)
+        self._combine(phase, node, panels=1)
         self.operands.stay()
         return True
 

@@ -1,7 +1,7 @@
 """Emits the instructions that reduce gradients and update parameters."""
 
 import itertools
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hypercast.host.compiler.emitter import Emitter
@@ -12,8 +12,8 @@ from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
-from hypercast.reference.dropout import Dropout
-from hypercast.reference.tensor import ONE, Kind, Tensor
+from hypercast.reference.step_graph import ParameterGradient
+from hypercast.reference.tensor import ONE, Tensor
 from hypercast.rtl.isa import DrainSource, Opcode
 
 __all__ = ["GradientEmitter"]
@@ -35,38 +35,33 @@ class GradientEmitter:
     digits: Mapping[Tensor, int]
     _reduction_groups: dict[int, Accumulators] = field(default_factory=dict)
 
-    def gradients(self, phase: int, number: int,
-                  factors: dict[Tensor, tuple[Tensor, Tensor, Dropout | None]]) -> None:
-        """Reduce the gradients of a layer's weights and bias. Their UPDATEs follow with ``update``.
+    def reduce(self, phase: int, gradients: Sequence[ParameterGradient]) -> None:
+        """Reduce the gradients of a layer's parameters. Their UPDATEs follow with ``update``.
 
         Parameters
         ----------
         phase : int
             Phase counter.
-        number : int
-            The layer.
-        factors : dict
-            Each matrix of weights to the rows and columns whose product its gradient is
-            (rows transposed), and dropout on the rows.
+        gradients : sequence of ParameterGradient
+            That of the bias, then those of weights.
         """
-        bias, outputs = Tensor(Kind.BIAS, number), Tensor(Kind.GRADIENT, number)
-        carrier = next((name for name, (rows, columns, _) in factors.items()
-                        if columns == outputs
-                        and index_name(rows, 0) not in self.emitter.regions), None)
-        sums = self._passing_sums(bias, carrier) if carrier else {}
-        self._bias_gradient(phase, bias, outputs, without=sums)
+        bias, *others = gradients
+        carrier = next((one for one in others if one.right == bias.right
+                        and index_name(one.left, 0) not in self.emitter.regions), None)
+        sums = self._passing_sums(bias.parameter, carrier.parameter) if carrier else {}
+        self._bias_gradient(phase, bias, without=sums)
         # In the order of reduction groups, so that what fills the operand buffer for another one
         # never has to wait for it.
-        for name, (rows, columns, dropout) in reversed(factors.items()):
-            self._weight_gradient(phase, name, rows, columns, dropout, bias,
-                                  sums if name == carrier else {})
+        for one in reversed(others):
+            self._weight_gradient(phase, one, bias.parameter, sums if one == carrier else {})
 
-    def update(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor) -> None:
+    def update(self, phase: int, gradient: ParameterGradient) -> None:
         """Update a parameter with constants of the step.
 
         Its gradient has been reduced in this program, or, if sums are kept, in an earlier one.
         """
-        emitter, weights = self.emitter, self.emitter.weights[name]
+        emitter, name = self.emitter, gradient.parameter
+        weights = emitter.weights[name]
         for portion in weights.portions:
             emitter.schedule.add(
                 Opcode.UPDATE, self._portion(weights, portion), phase=phase,
@@ -75,8 +70,9 @@ class GradientEmitter:
                 writes=[("weights", name, portion.rows.start)],
                 accumulators=None if weights.kept else self._reduction_group(
                     portion.reduction_group),
-                a=emitter.tensor(rows), b=emitter.tensor(columns), o=emitter.tensor(name),
-                peak_of=emitter.tensor(name), opens=emitter.exponent_entry(name), label=name,
+                a=emitter.tensor(gradient.left), b=emitter.tensor(gradient.right),
+                o=emitter.tensor(name), peak_of=emitter.tensor(name),
+                opens=emitter.exponent_entry(name), label=name,
                 headroom=emitter.headroom(name), kept=weights.kept)
 
     def keep(self, phase: int, name: Tensor) -> None:
@@ -116,8 +112,9 @@ class GradientEmitter:
                 for portion in self.emitter.weights[bias].portions for panel in portion.rows
                 if (panel, portion.reduction_group) in passing}
 
-    def _weight_gradient(self, phase: int, name: Tensor, rows: Tensor, columns: Tensor,
-                         dropout: Dropout | None, bias: Tensor, sums: Mapping[int, int]) -> None:
+    def _weight_gradient(self, phase: int, gradient: ParameterGradient, bias: Tensor,
+                         sums: Mapping[int, int]) -> None:
+        name, rows, columns, dropout = gradient
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
         strips: list[tuple[Strip | None, int]] = [
@@ -147,9 +144,10 @@ class GradientEmitter:
                         bypassed=not right.memory, sums=with_sums,
                         ranked=emitter.is_ranked(dropout)))
 
-    def _bias_gradient(self, phase: int, name: Tensor, columns: Tensor,
+    def _bias_gradient(self, phase: int, gradient: ParameterGradient,
                        without: Mapping[int, int]) -> None:
-        """The sums of ``columns``' rows, of the panels of a bias that are not in ``without``."""
+        """The sums of rows, of the panels of a bias that are not in ``without``."""
+        name, columns = gradient.parameter, gradient.right
         emitter, operands = self.emitter, self.emitter.operands
         vertices, region = operands.vertices_of(columns), emitter.regions[columns]
         for portion in emitter.weights[name].portions:

@@ -3,11 +3,9 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from hypercast.host.compiler.layout import place_tensors
-from hypercast.host.compiler.memory_map import MemoryMap
 from hypercast.reference.network import Network
-from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Tensor
-from hypercast.rtl.config import Config
+from hypercast.reference.step_graph import step_graph
+from hypercast.reference.tensor import EDGES, FEATURES, FORWARD, ONE, Kind, Pass, Tensor
 
 __all__ = ["COMMON_ENTRIES", "layer_entries"]
 
@@ -33,11 +31,9 @@ def layer_entries(network: Network, layers: Iterable[int]) -> frozenset[Tensor]:
 
 @lru_cache(maxsize=1024)
 def _of_layer(network: Network, number: int) -> frozenset[Tensor]:
-    config = Config()  # what a tensor is called depends on no sizes
-    memory = MemoryMap(config, [0] * (len(network.layers) + 1))
-    place_tensors(network, memory, config, range(number, number + 1))
+    graph = step_graph(network)
     # What is kept of hidden features are bits; they have no exponent.
-    stored = (name for name in memory.regions
-              if isinstance(name, Tensor) and name.kind != Kind.MASK)
-    parameters = (Tensor(Kind.BIAS, number), *(weight.name for weight in network.weights(number)))
-    return frozenset(map(network.exponent_entry, (*stored, *parameters)))
+    matrices = {name for name in graph.tensors_of([number]) if name.kind != Kind.MASK}
+    evaluated = {name.made(Pass.EVALUATION) for name in matrices if name.kind in FORWARD}
+    parameters = {gradient.parameter for gradient in graph.gradients_of(number)}
+    return frozenset(map(network.exponent_entry, matrices | evaluated | parameters))

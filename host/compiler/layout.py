@@ -1,8 +1,8 @@
 """Places a network's tensors and parameters: what programs and predictions begin with alike."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self, TypeAlias
+from typing import Self
 
 from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
@@ -22,8 +22,9 @@ from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Vertices
 from hypercast.host.compiler.weights import Weights, first_panels
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.network import AGGREGATE_FIRST, Network
+from hypercast.reference.step_graph import Op, StepGraph, step_graph
+from hypercast.reference.tensor import BACKWARD, EDGES, FEATURES, FORWARD, ONE, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Bypass
 
@@ -35,8 +36,13 @@ SUMS_AHEAD = SUMS.made(Pass.NEXT)
 #: Entries of the exponent file that a program that works ahead has besides.
 NEXT_ENTRIES = (EDGES.made(Pass.NEXT), FEATURES.made(Pass.NEXT), SUMS_AHEAD)
 
-#: Tensors and their columns.
-Shapes: TypeAlias = list[tuple[Tensor, int]]
+#: Places of a layer's tensors behind its forward results; others of a place follow each other in
+#: the order in which they are stored.
+_PLACES = {Kind.GRADIENT: 1, **dict.fromkeys(BACKWARD - {Kind.GRADIENT}, 2),
+           Kind.JUMPING_GRADIENT: 3, Kind.MASK: 4}
+#: Kinds of matrices of which a layer's rows are sent, in the order in which they get places close
+#: to the engine that sends them.
+_SENT = (Kind.GRADIENT, Kind.COMBINED, Kind.AGGREGATED_GRADIENT, Kind.HIDDEN)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,10 +133,7 @@ class Layout:
         rows = [level.rows for level in vertices]
         memory = MemoryMap(config, [max(shared_rows, feature_rows or rows[0]),
                                     *(max(shared_rows, count) for count in rows[1:])])
-        if trained:
-            place_tensors(network, memory, config, layers)
-        else:
-            _place_forward(network, memory, layers or range(1, len(rows)))
+        place_tensors(network, memory, config, layers, trained=trained)
         if ahead:
             memory.matrix(SUMS_AHEAD, memory[SUMS].channel, network.features)
         edges(memory)
@@ -183,110 +186,58 @@ class Layout:
 
 
 def place_tensors(network: Network, memory: MemoryMap, config: Config,
-                  layers: range = range(0)) -> None:
-    """Allocate matrices and masks of some layers, or of all: operands that meet lie in different
-    channels.
+                  layers: range = range(0), *, trained: bool = True) -> None:
+    """Allocate the matrices and masks that some layers, or all, read and store.
+
+    What others store comes first. Layers follow each other: forward results, then gradients.
+
+    Parameters
+    ----------
+    network, config
+        As of ``Layout``.
+    memory : MemoryMap
+        Where they are allocated.
+    layers : range
+        The layers, from 1; all of them if empty.
+    trained : bool
+        Whether there is a backward pass.
     """
-    last = len(network.layers)
-    layers = layers or range(1, last + 1)
-    # What they read of others, and the gradient of that, or a part of it.
-    for source in range(1, layers[0]):
-        readers = network.readers(source)
-        if any(number in layers for number in readers):
-            _place(memory, Tensor(Kind.HIDDEN, source), 0, network.layers[source - 1].features_out)
-            ends = last in layers or readers[0] in layers
-            products = _jumping_product(network, source) if ends else []
-            if readers[0] in layers:
-                _place_gradients(network, memory, config, source, products)
-            else:
-                for name, columns in products:
-                    memory.matrix(name, 1, columns)
-    if layers[0] > 2 and any(number in layers for number in network.initial):
-        _place(memory, Tensor(Kind.HIDDEN, 1), 0, network.layers[0].features_out)
-    for added in map(network.added_initial, layers):
-        if added and added.layer not in layers:
-            memory.matrix(added, 1, network.layers[0].features_out)
-    for number in layers[layers[0] == 1:]:
-        added = network.added_gradient(number)
-        if added and added.kind == Kind.PARTIAL_GRADIENT and added.layer not in layers:
-            memory.matrix(added, 1, network.layers[number - 1].features_in)
-    for number in layers:
-        _place_outputs(network, memory, number)
-        products = _products(network, number)[1]
-        if last in layers or (number < last and network.readers(number)[0] in layers):
-            products += _jumping_product(network, number)
-        _place_gradients(network, memory, config, number, products)
+    graph, layers = step_graph(network), layers or range(1, len(network.layers) + 1)
+    found = graph.tensors_of(layers, trained=trained)
+    read_first = {term.rows for layer in layers for term in graph.forward_of(layer)[0].terms}
+
+    def place(name: Tensor) -> tuple[bool, bool, bool, int, int]:
+        own = name.layer in layers
+        given = not own and name.layer < layers[0]
+        return (own, not given, given and name.kind == Kind.HIDDEN and name not in read_first,
+                name.layer, _PLACES.get(name.kind, 0))
+
+    for name in sorted((name for name in graph.columns if name in found), key=place):
+        columns = graph.columns[name]
+        if name.kind == Kind.MASK:
+            memory.packed(name, 1, config.mask_rows, columns)
+            continue
+        region = memory.matrix(name, _channel(graph, name), columns)
+        if name.kind in FORWARD:  # evaluation uses the same words
+            memory.regions[name.made(Pass.EVALUATION)] = region
 
 
-def _place_gradients(network: Network, memory: MemoryMap, config: Config, number: int,
-                     products: Iterable[tuple[Tensor, int]]) -> None:
-    """Allocate the gradient of a layer's output, what is made of it, and the mask."""
-    layer, last = network.layers[number - 1], number == len(network.layers)
-    # Where dZ is only sent, it leaves channel 1 to edges and dT. Sums that lie there meet it.
-    sent = layer.order == COMBINE_FIRST and not layer.root and not last
-    summed = layer.order == AGGREGATE_FIRST and not last
-    memory.matrix(Tensor(Kind.GRADIENT, number), 0 if sent or summed else 1, layer.features_out)
-    for name, columns in products:
-        memory.matrix(name, 1, columns)
-    if not last:
-        memory.packed(Tensor(Kind.MASK, number), 1, config.mask_rows, layer.features_out)
+def _channel(graph: StepGraph, name: Tensor) -> int:
+    """The memory channel of a matrix: operands that meet lie in different ones.
 
-
-def _place_forward(network: Network, memory: MemoryMap, numbers: range) -> None:
-    """Allocate the matrices that some layers make in a forward pass, and what they are made of."""
-    for number in numbers:
-        for weight in network.weights(number):
-            read = Tensor(Kind.HIDDEN, weight.source)
-            if weight.source and read not in memory.regions:
-                _place(memory, read, 0, network.layers[weight.source - 1].features_out)
-        _place_outputs(network, memory, number)
-
-
-def _place_outputs(network: Network, memory: MemoryMap, number: int) -> None:
-    """Allocate the matrices that a layer makes in a forward pass."""
-    layer, last = network.layers[number - 1], number == len(network.layers)
-    # What is aggregated first is multiplied while more is aggregated. LOSS writes to channel 1.
-    summed = int(layer.order == AGGREGATE_FIRST and not last)
-    for name, columns in _products(network, number)[0]:
-        _place(memory, name, summed, columns)
-    _place(memory, Tensor(Kind.LOGITS if last else Kind.HIDDEN, number), 0, layer.features_out)
-
-
-def _place(memory: MemoryMap, name: Tensor, channel: int, columns: int) -> None:
-    """Allocate a matrix; evaluation uses the same words."""
-    memory.regions[name.made(Pass.EVALUATION)] = memory.matrix(name, channel, columns)
-
-
-def _products(network: Network, number: int) -> tuple[Shapes, Shapes]:
-    """What a layer's products are stored in, and its columns, forward and backward."""
-    layer = network.layers[number - 1]
-    forward: Shapes = []
-    backward: Shapes = []
-    if layer.order == AGGREGATE_FIRST:
-        forward.append((Tensor(Kind.AGGREGATED, number), layer.features_in))
-    if layer.order == COMBINE_FIRST:
-        forward.append((Tensor(Kind.COMBINED, number), layer.features_out))
-        backward.append((Tensor(Kind.COMBINED_GRADIENT, number), layer.features_out))
-    if layer.root:
-        forward.append((Tensor(Kind.ROOT, number), layer.features_out))
-    if number > 1 and network.sums_gradients(number):
-        backward.append((Tensor(Kind.AGGREGATED_GRADIENT, number), layer.features_in))
-        if layer.root:
-            backward.append((Tensor(Kind.ROOT_GRADIENT, number), layer.features_in))
-    if number > 1 and not network.finishes(number) and not (
-            network.jumping and number == len(network.layers)):
-        backward.append((Tensor(Kind.PARTIAL_GRADIENT, number), layer.features_in))
-    if number in network.initial:
-        backward += [(name, network.layers[0].features_out) for name in dict.fromkeys(
-            (Tensor(Kind.ROOT_GRADIENT, number), network.initial_gradient(number)))]
-    return forward, backward
-
-
-def _jumping_product(network: Network, number: int) -> Shapes:
-    """With jumping knowledge, what the last layer's part of the gradient of outputs is stored in.
+    Features are in channel 0, gradients in channel 1. But sums over neighbours are multiplied while
+    more are summed, so they leave channel 0 to the features that are sent, and the gradients that
+    meet them are there; LOSS writes to channel 1, whatever it meets. A gradient that is only sent
+    leaves channel 1 to edges and to what is made of it.
     """
-    return [(Tensor(Kind.JUMPING_GRADIENT, number), network.layers[number - 1].features_out)
-            ] if number in network.jumped else []
+    last = len(graph.network.layers)
+    if name.layer == last:
+        return int(name.kind in BACKWARD)
+    if name.kind == Kind.GRADIENT:
+        met = [gradient.left for gradient in graph.gradients_of(name.layer)
+               if gradient.right == name and gradient.left != ONE]
+        return int(bool(met) and met[0].kind != Kind.AGGREGATED)
+    return int(name.kind in BACKWARD or name.kind == Kind.AGGREGATED)
 
 
 def place_weights(network: Network, memory: MemoryMap, config: Config, words: int, *,
@@ -329,37 +280,29 @@ def place_operands(config: Config, network: Network, memory: MemoryMap,
 
     ``layers`` and ``shared`` as in ``Layout``. What comes from outside is in memory only.
     """
-    layers = layers or range(1, len(network.layers) + 1)
+    graph, layers = step_graph(network), layers or range(1, len(network.layers) + 1)
     return Operands(
         regions=memory.regions, vertices=vertices, following=following, turns=turns,
-        buffer=OperandMap(config, _left_operands(network, memory, inputs, layers)),
-        bypass=BypassMap(config, _bypassed_panels(network, memory, vertices, layers,
+        buffer=OperandMap(config, _left_operands(graph, memory, inputs, layers)),
+        bypass=BypassMap(config, _bypassed_panels(graph, memory, vertices, layers,
                                                   shared=shared)))
 
 
-def _left_operands(network: Network, memory: MemoryMap, inputs: Parts,
+def _left_operands(graph: StepGraph, memory: MemoryMap, inputs: Parts,
                    layers: range) -> Iterator[Parts]:
     """The matrices that the array reads more than once, of those that have a place in memory."""
-    if network.layers[0].order != AGGREGATE_FIRST:
+    if graph.forward[0].terms[0].op == Op.MULTIPLY:
         yield inputs
-    names: list[Tensor] = []
-    for number in layers:
-        layer = network.layers[number - 1]
-        if layer.order == AGGREGATE_FIRST:
-            names.append(Tensor(Kind.AGGREGATED, number))
-        else:
-            names += [Tensor(Kind.HIDDEN, weight.source)
-                      for weight in network.weights(number) if weight.source]
-        if number > 1:
-            direct = layer.order == COMBINE_FIRST and not network.sums_gradients(number)
-            names += [Tensor(Kind.COMBINED_GRADIENT, number)] * direct
-            names += [Tensor(Kind.GRADIENT, number)] * (not direct or number in network.initial)
+    names = [term.rows for layer in layers
+             for node in (*graph.forward_of(layer), *reversed(graph.backward_of(layer)))
+             for term in node.terms if term.op == Op.MULTIPLY]
     for name in dict.fromkeys(name for name in names if name in memory.regions):
-        region = memory[name]
-        yield Parts.dense(name, region.panels, region.stride)
+        if name != FEATURES:
+            region = memory[name]
+            yield Parts.dense(name, region.panels, region.stride)
 
 
-def _bypassed_panels(network: Network, memory: MemoryMap, vertices: Sequence[Vertices],
+def _bypassed_panels(graph: StepGraph, memory: MemoryMap, vertices: Sequence[Vertices],
                      layers: range, *,
                      shared: bool) -> Iterator[tuple[Bypass, Tensor, int, int]]:
     """Rows to be sent, and right operands of gradients, of matrices that are not tiled.
@@ -368,32 +311,21 @@ def _bypassed_panels(network: Network, memory: MemoryMap, vertices: Sequence[Ver
     gradients gain most where the array takes most panels, in the first. What has no place in
     memory, as gradients where nothing is trained, takes none here.
     """
-    last = len(network.layers)
-    given = {Tensor(Kind.HIDDEN, number) for number in range(1, layers[0])}
-    given |= {Tensor(Kind.GRADIENT, number) for number in layers
-              if number < last and network.readers(number)[0] not in layers}
-    combining = [number for number in layers
-                 if network.layers[number - 1].order == COMBINE_FIRST]
-    sent: list[Tensor] = []
-    right: list[Tensor] = []
-    for number in layers:
-        outputs = Tensor(Kind.GRADIENT, number)
-        combine = number in combining
-        right.append(Tensor(Kind.COMBINED_GRADIENT, number) if combine else outputs)
-        if combine:
-            sent += [outputs, Tensor(Kind.COMBINED, number)]
-        if number > 1 and network.sums_gradients(number):
-            sent.append(Tensor(Kind.AGGREGATED_GRADIENT, number))
-        if number > 1 and network.layers[number - 1].order == AGGREGATE_FIRST:
-            sent.append(Tensor(Kind.HIDDEN, network.source(number)))
-    # Biases, and weights of roots, have gradients, too.
-    right += [Tensor(Kind.GRADIENT, number) for number in combining]
-    if shared:
-        sent = []
     if any(len(rows.strips) > 1 for rows in vertices):
         return
-    for target, names in ((Bypass.SEND, reversed(sent)), (Bypass.RIGHT, right)):
-        for name in (one for one in names if one in memory.regions and one not in given):
+    logits = Tensor(Kind.GRADIENT, len(graph.network.layers))
+    made, sent, right = {logits}, list[Tensor](), list[Tensor]()
+    for layer in layers:
+        nodes = *graph.forward_of(layer), *graph.backward_of(layer)
+        made |= {node.result for node in nodes}
+        named = {term.rows for node in nodes for term in node.terms if term.op != Op.MULTIPLY}
+        sent += sorted((name for name in named if name.kind in _SENT),
+                       key=lambda name: _SENT.index(name.kind))
+    gradients = [graph.gradients_of(layer) for layer in layers]
+    # Those of the first weights of each layer; biases, and weights of roots, have gradients, too.
+    right = [some[1].right for some in gradients] + [some[0].right for some in gradients]
+    for target, names in ((Bypass.SEND, () if shared else reversed(sent)), (Bypass.RIGHT, right)):
+        for name in dict.fromkeys(one for one in names if one in memory.regions and one in made):
             # LOSS writes several panels row by row.
-            if name != Tensor(Kind.GRADIENT, last) or memory[name].panels == 1:
+            if name != logits or memory[name].panels == 1:
                 yield target, name, memory[name].panels, memory[name].stride

@@ -4,20 +4,19 @@ Tensors are those of ``reference.fixed_passes``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Self, Unpack
+from dataclasses import dataclass, field, replace
+from typing import Self
 
-from hypercast.host.compiler.emitter import Emitter, Finish, PlacedMessages
+from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
-from hypercast.host.compiler.layout import SUMS, Layout
+from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.vertices import Vertices
-from hypercast.reference.dropout import Dropout
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network, Weight
-from hypercast.reference.tensor import FEATURES, ONE, Kind, Pass, Tensor
+from hypercast.reference.network import Network
+from hypercast.reference.step_graph import Node, Op, StepGraph, step_graph
+from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program", "fitting"]
@@ -80,6 +79,11 @@ class Program:
                    gradient_emitter=GradientEmitter(emitter=emitter, digits=every))
 
     @property
+    def graph(self) -> StepGraph:
+        """What a step computes."""
+        return step_graph(self.network)
+
+    @property
     def rows(self) -> int:
         """How many instructions there are."""
         return len(self.emitter.schedule.issued)
@@ -102,13 +106,12 @@ class Program:
 
     def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""
-        order = self.network.layers[0].order
-        if order == AGGREGATE_FIRST:
+        node = self.graph.forward_of(1, Pass.EVALUATION)[0]
+        if node.terms[0].op != Op.MULTIPLY:
             return False
         phase = self._phase(PhaseKind.FORWARD, 1)
-        result = Tensor(Kind.COMBINED, 1) if order == COMBINE_FIRST else self._output(1)
-        loaded = self.emitter.load(phase, FEATURES, Tensor(Kind.WEIGHTS, 1),
-                                   result.made(Pass.EVALUATION))
+        loaded = self.emitter.load(
+            phase, replace(node, terms=node.terms[:1], bias=None, relu=False))
         if loaded:
             self.emitter.halt(phase=phase, step=0)
         return loaded
@@ -116,7 +119,7 @@ class Program:
     def aggregate_ahead(self) -> bool:
         """What runs before a step that none has worked ahead for; False if none does."""
         if self.ahead:
-            self._aggregate_features(self._phase(PhaseKind.FORWARD, 1), Pass.NEXT)
+            self._compute(self._phase(PhaseKind.FORWARD, 1), self.graph.forward[0])
             self.emitter.halt(phase=self._phase(PhaseKind.FORWARD, 1), step=0)
         return self.ahead
 
@@ -189,66 +192,17 @@ class Program:
 
     def _forward_tensors(self, number: int, during: Pass) -> Iterator[Tensor]:
         """Emit a layer; what it stores is named one by one, each when all of it is emitted."""
-        training, layer = during == Pass.TRAINING, self.network.layers[number - 1]
-        phase = (self._phase(PhaseKind.FORWARD, number) if training
+        phase = (self._phase(PhaseKind.FORWARD, number) if during == Pass.TRAINING
                  else self._phase(PhaseKind.EVALUATE))
-        last = number == len(self.network.layers)
-        result = self._output(number, during)
-        dropout = self.network.dropouts[number - 1] if training else None
-        finish: Finish = {"bias": Tensor(Kind.BIAS, number), "relu": not last}
-        if training and not last:
-            finish |= self._dropped(number)
-        if layer.order == AGGREGATE_FIRST:
-            middle = Tensor(Kind.AGGREGATED, number, during)
-            if number == 1:
-                self._aggregate_features(phase, Pass.NEXT if training and self.ahead else during)
-            else:
-                self._sum(phase, self._output(self.network.source(number), during), number, middle,
-                          scale=dropout)
-            yield middle
-            self.emitter.combine(phase, middle, Tensor(Kind.WEIGHTS, number), result, **finish)
-            yield result
-            return
-        feed = self._feed() if training and number == 1 else None
-        (source, name), *others = [
-            (self._output(weight.source, during), weight.name)
-            for weight in self.network.weights(number)]
-        if layer.order == LINEAR:
-            finish["scale"] = dropout
-            self.emitter.combine(phase, source, name, result, also=others, feed=feed, **finish)
-            yield result
-            return
-        middle = Tensor(Kind.COMBINED, number, during)
-        roots = [Tensor(Kind.ROOT, number, during)][:len(others)]
-        self.emitter.combine(phase, source, name, middle, scale=dropout, feed=feed)
-        yield middle
-        for root, factors in zip(roots, others, strict=True):
-            self.emitter.combine(phase, *factors, root, scale=dropout, feed=feed)
-            yield root
-        self._sum(phase, middle, number, result, roots=roots, **finish)
-        yield result
+        for node in self.graph.forward_of(number, during):
+            self._compute(phase, node)
+            yield node.result
 
-    # What differs where devices share the rows of matrices.
-
-    def _sum(self, phase: int, source: Tensor, number: int, result: Tensor, *,
-             backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
-             **finish: Unpack[Finish]) -> None:
-        """A sum over neighbours with a layer's edges, as ``Emitter.aggregate``."""
-        self.emitter.aggregate(phase, source, number, result, backward=backward, linear=linear,
-                               roots=roots, **finish)
-
-    def _dropped(self, number: int) -> Finish:
-        """What becomes of a layer's outputs in training: dropout, and the mask of what is left."""
-        return {"mask_write": Tensor(Kind.MASK, number),
-                "dropout": self.network.output_dropout(number)}
-
-    def _feed(self) -> Dropout | None:
-        """Dropout on input features where they are read."""
-        return self.network.dropouts[0]
-
-    def _aggregate_features(self, phase: int, during: Pass) -> None:
-        """The first layer's sums, if it aggregates first; its input has no dropout then."""
-        self.emitter.aggregate(phase, FEATURES, 1, SUMS.made(during))
+    def _compute(self, phase: int, node: Node) -> None:
+        """Emit a node. If a step works ahead, sums of input features are those of the next one."""
+        if self.ahead and node.result == SUMS:
+            node = replace(node, result=SUMS_AHEAD)
+        self.emitter.compute(phase, node)
 
     def _loss(self) -> None:
         last = len(self.network.layers)
@@ -257,92 +211,21 @@ class Program:
 
     def _backward(self, number: int) -> None:
         """The gradients of a layer's inputs and parameters."""
-        self._input_gradient(number)
-        phase = self._phase(PhaseKind.UPDATE, number)
-        self.gradient_emitter.gradients(phase, number, {
-            weight.name: self._factors(number, weight)
-            for weight in self.network.weights(number)})
+        phase = self._phase(PhaseKind.BACKWARD, number)
+        for node in self.graph.backward_of(number):
+            self._compute(phase, node)
+        self.gradient_emitter.reduce(
+            self._phase(PhaseKind.UPDATE, number), self.graph.gradients_of(number))
 
     def _keep(self, number: int) -> None:
         """Keep the sums of a layer's gradients, which have been reduced."""
-        for name in (Tensor(Kind.BIAS, number),
-                     *(weight.name for weight in self.network.weights(number))):
-            self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), name)
+        for gradient in self.graph.gradients_of(number):
+            self.gradient_emitter.keep(self._phase(PhaseKind.UPDATE, number), gradient.parameter)
 
     def _update(self, number: int) -> None:
         """Update a layer's parameters."""
-        phase = self._phase(PhaseKind.UPDATE, number)
-        self.gradient_emitter.update(phase, Tensor(Kind.BIAS, number), ONE,
-                                     Tensor(Kind.GRADIENT, number))
-        for weight in self.network.weights(number):
-            self.gradient_emitter.update(phase, weight.name, *self._factors(number, weight)[:2])
-
-    def _input_gradient(self, number: int) -> None:
-        layer, weights = self.network.layers[number - 1], self.network.weights(number)
-        phase = self._phase(PhaseKind.BACKWARD, number)
-        gradient = Tensor(Kind.GRADIENT, number)
-        combine = partial(self.emitter.combine, phase, gradient, transposed=True)
-        if layer.order == COMBINE_FIRST:
-            self._sum(phase, gradient, number, Tensor(Kind.COMBINED_GRADIENT, number),
-                      backward=True)
-        if number == 1:
-            return
-        if self.network.jumping and number == len(self.network.layers):
-            for name, source, _ in weights:
-                if source in self.network.jumped:
-                    combine(name, Tensor(Kind.JUMPING_GRADIENT, source))
-                else:
-                    combine(name, Tensor(Kind.GRADIENT, source), **self._masked(source))
-            return
-        initial = self.network.added_initial(number)
-        if number in self.network.initial:
-            product = Tensor(Kind.ROOT_GRADIENT, number)
-            combine(weights[-1].name, product)
-            if initial:
-                self._sum(phase, initial, number, Tensor(Kind.PARTIAL_GRADIENT, number),
-                          backward=True, linear=True, roots=[product])
-        source = self.network.source(number)
-        result, finish = Tensor(Kind.PARTIAL_GRADIENT, number), Finish()
-        if self.network.finishes(number):
-            result, finish = Tensor(Kind.GRADIENT, source), self._masked(source)
-        if not self.network.sums_gradients(number):
-            combined = layer.order == COMBINE_FIRST
-            factor = Tensor(Kind.COMBINED_GRADIENT, number) if combined else gradient
-            self.emitter.combine(phase, factor, weights[0].name, result, transposed=True, **finish)
-            return
-        added = self.network.added_gradient(number)
-        roots = [added] if added else []
-        aggregated = Tensor(Kind.AGGREGATED_GRADIENT, number)
-        combine(weights[0].name, aggregated)
-        if initial:
-            roots.append(initial)
-        if layer.root:
-            roots.append(Tensor(Kind.ROOT_GRADIENT, number))
-            combine(weights[1].name, roots[-1])
-        self._sum(phase, aggregated, number, result, backward=True,
-                  linear=layer.order == LINEAR, roots=roots, **finish)
-
-    def _masked(self, number: int) -> Finish:
-        """What becomes of the gradient of a layer's outputs: that of its sums."""
-        return {"scale": self.network.output_dropout(number),
-                "mask_read": Tensor(Kind.MASK, number)}
-
-    def _output(self, number: int, during: Pass = Pass.TRAINING) -> Tensor:
-        """A layer's output; of layer 0, the input features."""
-        if number == 0:
-            return FEATURES
-        hidden = number < len(self.network.layers)
-        return Tensor(Kind.HIDDEN if hidden else Kind.LOGITS, number, during)
-
-    def _factors(self, number: int, weight: Weight) -> tuple[Tensor, Tensor, Dropout | None]:
-        """What the gradient of weights is the product of, and dropout on the first."""
-        order = self.network.layers[number - 1].order
-        if order == AGGREGATE_FIRST:
-            return Tensor(Kind.AGGREGATED, number), Tensor(Kind.GRADIENT, number), None
-        combined = order == COMBINE_FIRST and not weight.root
-        right = Tensor(Kind.COMBINED_GRADIENT if combined else Kind.GRADIENT, number)
-        return (self._output(weight.source), right,
-                None if weight.source else self._feed())
+        for gradient in self.graph.gradients_of(number):
+            self.gradient_emitter.update(self._phase(PhaseKind.UPDATE, number), gradient)
 
     @property
     def _layers(self) -> range:

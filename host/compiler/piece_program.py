@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Unpack
 
-from hypercast.host.compiler.emitter import Finish
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.phase_name import PhaseKind
+from hypercast.reference.step_graph import Node, Op
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
 __all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "piece_entry"]
@@ -80,9 +79,9 @@ class PieceProgram(Program):
 
     def backward(self) -> None:
         """Layers backward; sums of gradients are kept."""
-        after = self.network.gradients_after(self.layers).difference(self.layers)
-        for entries in map(self.network.summand_entries, after):
-            self._go_on(entries)
+        self._go_on(self.network.exponent_entry(node.result)
+                    for layer in self.graph.gradients_after(self.layers)
+                    for node in self.graph.backward_of(layer))
         for number in reversed(self.layers):
             self._backward(number)
             if self.shared:  # what accumulates is taken before the next cut
@@ -118,13 +117,11 @@ class PieceProgram(Program):
 
     # What differs where devices share the rows of matrices.
 
-    def _sum(self, phase: int, source: Tensor, number: int, result: Tensor, *,
-             backward: bool = False, linear: bool = False, roots: Iterable[Tensor] = (),
-             **finish: Unpack[Finish]) -> None:
-        if self.shared and not linear and source != FEATURES:  # which never change
-            self._cut(phase, source)
-        super()._sum(phase, source, number, result, backward=backward, linear=linear, roots=roots,
-                     **finish)
+    def _compute(self, phase: int, node: Node) -> None:
+        first = node.terms[0]
+        if self.shared and first.op == Op.AGGREGATE and first.rows != FEATURES:  # never change
+            self._cut(phase, first.rows)
+        super()._compute(phase, node)
 
     def _cut(self, phase: int, source: Tensor) -> None:
         """End a part, if there is anything in it: rows of a tensor cross before the next one."""

@@ -19,6 +19,7 @@ from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode
@@ -161,7 +162,7 @@ def _program(workload: Workload, trials: int, *, turns: bool = True) -> Program:
         layout, inputs=inputs,
         tensors={name: number for number, name in enumerate(sorted(entries))},
         messages=_messages(workload, vertices),
-        roots=_messages(workload, vertices, roots=True) if network.adds_roots else {},
+        roots=_messages(workload, vertices, roots=True) if step_graph(network).adds_rows else {},
         digits=workload.digits(network), headroom=Recipe().headroom_of,
         schedule=Schedule(trials=trials), following=vertices[:2], turns=turns)
 

@@ -13,6 +13,7 @@ from hypercast.host.planner.layer_costs import layer_cost, list_footprint, resul
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, ROOT_WEIGHTS, Network
+from hypercast.reference.step_graph import step_graph
 
 __all__ = ["NetworkLayer", "Problem"]
 
@@ -276,7 +277,7 @@ class Problem:
         """Columns of the rows of others that parts of the vertices read, in each exchange."""
         found = []
         for _, network, number in self.layers:
-            forward, backward = network.summed_columns(number)
+            forward, backward = step_graph(network).aggregated_columns(number)
             # A first layer's inputs never change: they are brought once.
             constant = number == 1 and network.layers[0].order == AGGREGATE_FIRST
             found += [*([] if constant else forward), *backward]
@@ -286,7 +287,7 @@ class Problem:
     def sent_columns(self) -> list[int]:
         """Columns of the rows of others that cores of a part send, each time they do."""
         return [columns for _, network, number in self.layers
-                for way in network.summed_columns(number) for columns in way]
+                for way in step_graph(network).aggregated_columns(number) for columns in way]
 
     @cached_property
     def layer_entries(self) -> tuple[frozenset[Hashable], ...]:

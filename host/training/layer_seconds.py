@@ -11,6 +11,7 @@ from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
+from hypercast.reference.step_graph import step_graph
 
 __all__ = ["layer_seconds"]
 
@@ -54,7 +55,8 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
                              for transposed in (False, True))
         lanes = board.config.lanes
         sent = [[sum(-(-columns // lanes) for columns in way)
-                 for way in network.summed_columns(layer)] for layer in range(1, len(found) + 1)]
+                 for way in step_graph(network).aggregated_columns(layer)]
+                for layer in range(1, len(found) + 1)]
         return [LayerSeconds(one.forward + ahead * forward, one.backward + back * backward)
                 for one, (ahead, back) in zip(found, sent, strict=True)]
 

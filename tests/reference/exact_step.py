@@ -156,3 +156,25 @@ class ExactStep:
         if last:
             back = back + self.carried
         return back if later is None else back + later
+
+
+def check_steps(gnn, steps=3):
+    """Compare steps with the definition, in every tensor and every parameter's gradient."""
+    for _ in range(steps):
+        before = {name: gnn.tensors[name] for name in gnn.masters}
+        exponents = {gnn.network.exponent_entry(name): gnn.exponents[name] for name in before}
+        key = gnn.step_key
+        gnn.train_step()
+        exact = ExactStep(gnn)
+        exact.tensors |= {name: value.astype(object) for name, value in before.items()}
+        exact.exponents |= exponents
+        exact.step_key = key
+        exact.run()
+        for name, value in gnn.tensors.items():
+            if not name.endswith(".eval") and name not in before:
+                value = value.todense() if scipy.sparse.issparse(value) else value
+                assert value.tolist() == exact.tensors[name].tolist(), name
+        assert gnn.gradients.keys() == exact.gradients.keys()
+        for name, gradient in gnn.gradients.items():
+            found = gradient.accumulators.astype(object) * Fraction(2) ** gradient.exponent
+            assert found.tolist() == exact.gradients[name].tolist(), name

@@ -3,6 +3,7 @@ import pytest
 import scipy.sparse
 
 from hypercast.reference.bounds import accumulator_bounds, check_accumulators, gradient_bounds
+from hypercast.reference.models import model_network
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -34,12 +35,20 @@ def test_aggregated_features_are_not_known():
 
 
 def test_rows_that_are_added_count():
-    network = Network.of_widths((3, 4, 2))
-    alone, added = (accumulator_bounds(network, [EDGES, EDGES], FEATURES, 8, weight)
-                    for weight in (0, 64))
-    more = {name: added[name] - bound for name, bound in alone.items() if added[name] != bound}
-    assert more == {"sum of a vertex's edge weights": 64 * 128,
-                    "sum of the edge weights from a vertex": 2 * 64 * 128}
+    def more(network):
+        alone, added = (accumulator_bounds(network, [EDGES] * 3, FEATURES, 8, weight)
+                        for weight in (0, 64))
+        return {name: added[name] - bound for name, bound in alone.items() if added[name] != bound}
+
+    assert not more(Network.of_widths((3, 4, 2)))
+    assert more(model_network("sage", 3, (4,), 2)) == {
+        "sum of a vertex's edge weights": 64 * 128,
+        "sum of the edge weights from a vertex": 64 * 128}
+    assert more(model_network("sage", 3, (4,), 2, jumping=True)) == {
+        "sum of a vertex's edge weights": 64 * 128}
+    assert more(model_network("sage", 3, (4, 4), 2, jumping=True)) == {
+        "sum of a vertex's edge weights": 64 * 128,
+        "sum of the edge weights from a vertex": 2 * 64 * 128}
 
 
 def test_linear_layers():

@@ -135,14 +135,10 @@ def test_branches():
     assert [network.weights(number)[0].source for number in (1, 2, 3, 4)] == [0, 1, 1, 3]
     assert [network.readers(number) for number in range(6)] == [
         (1,), (2, 3, 5), (5,), (4,), (5,), ()]
-    assert [network.finishes(number) for number in (2, 3, 4)] == [True, False, True]
-    assert [network.added_gradient(number) for number in (2, 3, 4)] == ["dU3", "dC1", None]
-    assert network.branches and network.jumped == (1,)
+    assert network.branches
     assert not jumping((1, 3), features=7).branches
     assert [network.path(number) for number in (1, 2, 3, 4, 5)] == [
         (1, 2, 5), (1, 2, 5), (1, 3, 4, 5), (1, 3, 4, 5), (1, 3, 4, 5)]
-    assert [sorted(network.gradients_after([number])) for number in (1, 2, 3, 4, 5)] == [
-        [2, 3, 4, 5], [3, 4, 5], [4, 5], [5], []]
 
 
 def test_summands_of_branches_have_an_entry_for_what_they_are_of():
@@ -151,8 +147,6 @@ def test_summands_of_branches_have_an_entry_for_what_they_are_of():
                for name in ("dM2", "dS2", "dU3", "dC1", "dM4")]
     assert entries == ["dM.1"] * 4 + ["dM.3"]
     assert [network.exponent_entry(entry) for entry in entries] == entries
-    assert [network.summand_entries(number) for number in (2, 3, 4, 5)] == [
-        {"dM.1"}, {"dM.1"}, set(), {"dM.1"}]
 
 
 @pytest.mark.parametrize(("sources", "change", "message"), [
@@ -201,27 +195,6 @@ def test_initial_parameters_are_glorot_uniform():
 def test_the_dropout_of_each_layer_has_its_own_key():
     keys = [dropout.key for dropout in Network.of_widths((4, 4, 4), dropout=0.5).dropouts]
     assert keys == [Dropout.from_rate(0.5, number).key for number in (1, 2)]
-
-
-def test_where_gradients_are_sums():
-    """Gradients are summed over neighbours, a root, or several layers that take the same rows."""
-    shape = {"features_in": 4, "features_out": 4}
-    network = Network(layers=(
-        Layer(**shape), Layer(**shape, order=AGGREGATE_FIRST), Layer(**shape, root=ROOT_IDENTITY),
-        Layer(**shape, order=LINEAR)))
-    assert [network.sums_gradients(number) for number in (1, 2, 3, 4)] == [
-        False, True, True, False]
-    found = jumping((1, 3), features=7)
-    assert [found.sums_gradients(number) for number in (1, 2, 3, 4)] == [False, True, False, False]
-
-
-def test_where_rows_are_added():
-    plain = Layer(features_in=4, features_out=4)
-    assert not Network(layers=(plain,)).adds_roots
-    assert Network(layers=(plain, Layer(features_in=4, features_out=4,
-                                        root=ROOT_IDENTITY))).adds_roots
-    assert jumping((1, 3), features=7).adds_roots
-    assert not jumping((3,), features=3).adds_roots
 
 
 def test_slots_are_those_of_the_kind_of_network():

@@ -45,6 +45,11 @@ def readers_of(network, layer):
                    for weight in network.weights(number))]
 
 
+def summed(network, layer):
+    """The gradient of the first layer's outputs that an initial residual passes on."""
+    return f"dS{layer}" if layer == network.initial[-1] else f"dU{layer}"
+
+
 @given(shares())
 def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
     network, runs = share
@@ -68,10 +73,12 @@ def test_a_board_gets_once_what_its_layers_need_and_have_not(share):
                 made[False][rank].add(parts[layer])
                 if layer != readers[-1]:
                     needed[False][rank].add(parts[readers[readers.index(layer) + 1]])
+            # The gradient of H1 that passes from one initial residual to the one before.
             if layer in network.initial:
-                made[False][rank].add(network.initial_gradient(layer))
-            if added := network.added_initial(layer):
-                needed[False][rank].add(added)
+                made[False][rank].add(summed(network, layer))
+            if after := [one for one in network.initial if one > layer]:
+                if layer == 2 or layer in network.initial:
+                    needed[False][rank].add(summed(network, after[0]))
     for forward in (True, False):
         found = crossings(network, runs, forward=forward)
         pairs = [(name, target) for name, _, target, _ in found]

@@ -11,6 +11,7 @@ from hypercast.host.planner.problem import NetworkLayer, Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.step_graph import step_graph
 from tests.host.planner.problems import cluster, problem
 
 BOARDS = load_cluster("u50-2")
@@ -102,7 +103,7 @@ def test_columns_that_parts_exchange(orders):
     """Sums of the input features are made once, where they are made first."""
     first = orders == AGGREGATE_FIRST
     network = Network.of_widths([8, 6, 4], orders=orders)
-    columns = [network.summed_columns(number) for number in (1, 2)]
+    columns = [step_graph(network).aggregated_columns(number) for number in (1, 2)]
     found = of(network)
     assert found.sent_columns == [one for layer in columns for way in layer for one in way]
     assert found.exchanges == [

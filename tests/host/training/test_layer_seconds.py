@@ -44,12 +44,6 @@ def test_a_part_sends_rows_of_others_too(orders):
         assert found.forward > seconds(alone, 0)[number].forward
 
 
-def test_a_layer_without_sums_sends_nothing():
-    network = Network.of_widths((40, 16, 8), orders=("combine_first", "linear"))
-    assert network.summed_columns(2) == ([], [])
-    assert network.summed_columns(1) == ([16], [16])
-
-
 def test_samples_with_linear_layers_are_square():
     """What branches sum takes as long as where linear layers have edges, too."""
     network = model_network("mixhop", 40, (16,) * 4, 8)
