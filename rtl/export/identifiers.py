@@ -2,12 +2,12 @@
 
 import re
 
-__all__ = ["check_identifier"]
+__all__ = ["RESERVED", "check_identifier"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 #: Reserved words of SystemVerilog (IEEE 1800-2017, annex B), those of Verilog 2005 included.
-_RESERVED = frozenset("""
+RESERVED = frozenset("""
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
     before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle
     checker class clocking cmos config const constraint context continue cover covergroup
@@ -44,5 +44,5 @@ def check_identifier(name: str, what: str) -> None:
     if not _IDENTIFIER.fullmatch(name):
         raise ValueError(f"{what} {name!r} is no Verilog identifier; take letters, digits and _, "
                          f"no digit first")
-    if name in _RESERVED:
+    if name in RESERVED:
         raise ValueError(f"{what} {name!r} is a reserved word of Verilog; take another name")

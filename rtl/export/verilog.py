@@ -6,6 +6,7 @@ from pathlib import Path
 
 import amaranth
 
+from hypercast.rtl.export.plain_names import with_plain_names
 from hypercast.rtl.export.yosys import run_yosys
 
 __all__ = ["write_verilog"]
@@ -55,7 +56,7 @@ def _start_processes(text: str) -> str:
     unknown. So triggers are unknown first, and assigned when all processes wait.
     """
     text, count = _DECLARATION.subn(
-        r"\1reg \\$start ;\n\1initial \\$start <= 1'h0;", _TRIGGER.sub(r"\\$start", text))
+        r"\1reg \\$start ;\n\1initial \\$start  <= 1'h0;", _TRIGGER.sub(r"\\$start", text))
     modules = sum("always @*" in module for module in text.split("\nendmodule\n"))
     if count != modules:
         raise RuntimeError(f"Yosys wrote {modules} modules with processes, but {count} triggers "
@@ -136,4 +137,4 @@ def write_verilog(*designs: str, sources: bool = False, ultra_ram: bool = True) 
         text = Path(folder, "design.v").read_text()
         # The first line says how Yosys was compiled.
         text = _start_processes(text[text.index("*/\n") + 3:].lstrip("\n"))
-        return _shorten_sources(_begin_with_zeros(_clear_reads(text)))
+        return _shorten_sources(with_plain_names(_begin_with_zeros(_clear_reads(text))))
