@@ -12,8 +12,9 @@ __all__ = ["MomentumExponents", "first_momentum_exponent"]
 
 #: Bits of a momentum's magnitude, and how many of them are left for larger gradients at first.
 _MOMENTUM_BITS, _HEADROOM = 31, 4
-#: Finest unit of momenta, in bits below the gradient's own: more resolution is useless.
-_FINEST = 10
+#: Finest unit of momenta, in bits below the gradient's own: more resolution is useless, and leaves
+#: less room for gradients that grow (``GRADIENT_ZEROS``).
+_FINEST = 8
 #: Bits by which a gradient's exponent may grow before the momentum's follows.
 _SLACK = 3
 

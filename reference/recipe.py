@@ -9,7 +9,7 @@ from hypercast.reference.arithmetic import Rates
 from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.rate_schedule import RateSchedule, check_schedule, rate_factor
 from hypercast.reference.require import require
-from hypercast.reference.tensor import FORWARD, Kind, Tensor
+from hypercast.reference.tensor import BACKWARD, FORWARD, Kind, Tensor
 from hypercast.rtl.isa import FACTOR_ONE, MASTER_EXPONENT
 
 __all__ = [
@@ -88,6 +88,10 @@ class Recipe:
         half of that magnitude saturates. If not given, it is ``headroom``; but -2 where 8-bit
         elements hold sums (normalisation "sum"), which a few vertices with many neighbours make
         large.
+    gradient_headroom : int, optional
+        ``headroom`` of gradients with respect to features, 0 to 3. If not given, it is
+        ``headroom`` where that is given, or else 3 with 16-bit elements, which have bits to spare:
+        gradients vary from step to step with what dropout leaves out.
     normalisation : str
         One of ``NORMALISATIONS``.
     gin_epsilon : float
@@ -118,6 +122,7 @@ class Recipe:
     element_width: int = 16
     headroom: int | None = None
     feature_headroom: int | None = None
+    gradient_headroom: int | None = None
     normalisation: str = "symmetric"
     gin_epsilon: float = 0.0
     normalise_features: bool = False
@@ -148,11 +153,17 @@ class Recipe:
         require(self.seed >= 0, f"seed must be at least 0, not {self.seed}")
         require(self.element_width in (8, 16),
                  f"element_width must be 8 or 16, not {self.element_width}")
-        headroom, features = self.headroom, self.feature_headroom
+        headroom, features, gradients = (
+            self.headroom, self.feature_headroom, self.gradient_headroom)
+        wide = self.element_width == 16
+        if gradients is None:
+            gradients = headroom if headroom is not None else 3 if wide else 0
+            object.__setattr__(self, "gradient_headroom", gradients)
         if headroom is None:
-            headroom = 1 if self.element_width == 16 else 0
+            headroom = 1 if wide else 0
             object.__setattr__(self, "headroom", headroom)
         require(0 <= headroom <= 3, f"headroom must be 0 to 3, not {headroom}")
+        require(0 <= gradients <= 3, f"gradient_headroom must be 0 to 3, not {gradients}")
         if features is None:
             spread = self.element_width == 8 and self.normalisation == "sum"
             features = -2 if spread else headroom
@@ -169,7 +180,8 @@ class Recipe:
 
     def headroom_of(self, tensor: Tensor) -> int:
         """Bits left free above the last peak of a tensor; negative if it may saturate."""
-        bits = self.feature_headroom if tensor.kind in FORWARD else self.headroom
+        bits = self.feature_headroom if tensor.kind in FORWARD else \
+            self.gradient_headroom if tensor.kind in BACKWARD else self.headroom
         assert bits is not None  # it was chosen when the recipe was made
         return bits
 

@@ -148,7 +148,8 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
     recipe = {"normalisation": choose(MODELS[model], MODELS[model], "symmetric", "mean", "given"),
               "optimiser": optimiser, "weight_decays": (choose(0.0, 0.0, 5e-4),),
               "seed": int(generator.integers(2**40)),
-              "headroom": choose(None, 0, 1, 3), "feature_headroom": choose(None, -3, 0, 3)}
+              "headroom": choose(None, 0, 1, 3), "feature_headroom": choose(None, -3, 0, 3),
+              "gradient_headroom": choose(None, 0, 3)}
     weights = generator.uniform(0.1, 4.0, count) if choose(False, False, True) else None
     return RandomTraining(graph=graph, network=network, recipe=recipe, config=config,
                           choose=choose(False, True), loss_weights=weights)

@@ -101,8 +101,8 @@ def _difference(given: dict[str, Any], taken: dict[str, Any]) -> str:
 
 
 #: Keys whose defaults follow from others.
-_DERIVED = ("normalisation", "source", "headroom", "feature_headroom", "learning_rate",
-            "bias_learning_rate")
+_DERIVED = ("normalisation", "source", "headroom", "feature_headroom", "gradient_headroom",
+            "learning_rate", "bias_learning_rate")
 
 
 def try_description(trial: Trial) -> str:

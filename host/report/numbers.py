@@ -54,4 +54,16 @@ def table(run: Run) -> str:
         f"<td>{tensor.bits}<td>{tensor.saturations:,}"
         f"<td>{'' if tensor.error is None else f'{tensor.error:.2e}'}" for tensor in run.numbers)
     return (f"<table><tr><th>tensor<th>exponent<th>largest magnitude<th>bits of the largest"
-            f"<th>saturations<th>error against float64{rows}</table>")
+            f"<th>saturations<th>error against float64{rows}</table>{_explanation(run)}")
+
+
+def _explanation(run: Run) -> str:
+    """HTML of where errors come from, if elements of the table's step saturated."""
+    names = [escape(tensor.name) for tensor in run.numbers if tensor.saturations]
+    if not names:
+        return ""
+    return (f"<p>In this step, {', '.join(names)} grew by more than the headroom, and what did not "
+            f"fit became the largest number that does. The errors there, and of the tensors that "
+            f"are computed from there, are mostly of these elements, not of rounding. Gradients "
+            f"vary most, as dropout leaves out other inputs in every step. The next step's "
+            f"exponents follow.</p>")

@@ -52,8 +52,9 @@ _TRAINING: tuple[Section, ...] = (
     ("Loss and accuracy", "After every epoch, without dropout. The loss of the training step "
      "itself is shown too, with dropout.", curves.draw, None),
     ("Exponents and saturations", "Every tensor has one exponent, which follows its largest "
-     "value from step to step. Saturations are those of the training steps. The table is about the "
-     "step after the last one; errors are relative, and include those of the tensors before.",
+     "value from step to step. Saturations are those of the training steps: elements of a tensor "
+     "that grew by more than its headroom within one step. The table is about the step after the "
+     "last one; errors are relative, and include those of the tensors before.",
      numbers.draw, numbers.table),
 )
 #: Sections about the step that was recorded.

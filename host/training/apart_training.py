@@ -127,6 +127,9 @@ class ApartTraining:
             progress=self._progress))
         return found
 
+    def warn_of_saturation(self, state: TrainingState) -> None:
+        """Not here, where no process has the whole graph."""
+
 
 def _prepared(given: _Given, *, progress: Callable[[str], None]) -> Iterator[Any]:
     """First what is kept, then what ``graph_shares`` gives."""

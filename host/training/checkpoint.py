@@ -117,6 +117,8 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     # What is not there is as checkpoints have it that are older than it.
     if recipe.micro_batches == 1:
         del kept["micro_batches"]
+    if recipe.gradient_headroom == recipe.headroom:
+        del kept["gradient_headroom"]
     if drawn.get("parts") is None:
         drawn.pop("parts", None)
     found: dict[str, Any] = plain({

@@ -1,5 +1,8 @@
 """How well the integers of a training step stand for real numbers, tensor by tensor."""
 
+import warnings
+from collections import Counter
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +11,14 @@ import scipy.sparse
 from hypercast.reference.array_types import FloatMatrix, IntMatrix, SparseArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_step import float_step
-from hypercast.reference.tensor import EDGES, FEATURES, Tensor
+from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
 
-__all__ = ["TensorNumbers", "step_numbers"]
+__all__ = ["SaturationWarning", "TensorNumbers", "step_numbers", "warn_of_saturation"]
+
+
+class SaturationWarning(UserWarning):
+    """Elements of an evaluation that did not fit, so that logits are not what they should be."""
 
 
 class TensorNumbers(NamedTuple):
@@ -77,6 +84,50 @@ def step_numbers(oracle: FixedGnn, adjacency: SparseArray,
               for name in expected if name not in found}
     return [_numbers(name, *tensor, oracle.saturations[name] - before[name], expected[name])
             for name, tensor in found.items()]
+
+
+def warn_of_saturation(oracle: FixedGnn, adjacency: SparseArray, features: FloatMatrix) -> None:
+    """Warn if an evaluation of the present parameters saturates, which is done.
+
+    It has the exponents of the last step, which something may have outgrown.
+
+    Parameters
+    ----------
+    oracle, adjacency, features
+        As of ``step_numbers``.
+    """
+    before = oracle.saturations.copy()
+    oracle.evaluate()
+    saturated = oracle.saturations - before + _saturated_parameters(oracle)
+    if not saturated:
+        return
+    network = replace(oracle.network, layers=tuple(
+        replace(layer, dropout=0.0) for layer in oracle.network.layers))
+    parameters = {name: np.ldexp(master.astype(np.float64), MASTER_EXPONENT)
+                  for name, master in oracle.masters.items()}
+    sample, last = oracle.sample, len(network.layers)
+    expected = float_step(network, parameters, adjacency, features, sample.labels, sample.splits,
+                          oracle.step_key)[Tensor(Kind.LOGITS, last)]
+    name = Tensor(Kind.LOGITS, last, Pass.EVALUATION)
+    found = np.ldexp(oracle.tensors[name].astype(np.float64), oracle.exponents[name])
+    off = np.abs(found - expected).max() / max(np.abs(expected).max(), np.finfo(float).tiny)
+    count = saturated.total()
+    names = ", ".join(sorted({name.of_training for name in saturated}))
+    warnings.warn(
+        f"{count:,} element{'s' * (count > 1)} of {names} saturated, as they outgrew the headroom "
+        f"since the last step: logits are up to {off:.1%} of the largest from those of float64; "
+        f"train on, at a lower learning rate or with more headroom in [recipe]",
+        SaturationWarning, stacklevel=3)
+
+
+def _saturated_parameters(oracle: FixedGnn) -> Counter[Tensor]:
+    """Elements of weights and biases that their update has made too large for their exponents."""
+    found: Counter[Tensor] = Counter()
+    limit = 1 << (oracle.recipe.element_width - 1)
+    for name, master in oracle.masters.items():
+        mantissas = np.ldexp(master.astype(np.float64), MASTER_EXPONENT - oracle.exponents[name])
+        found[name] = int(np.count_nonzero((mantissas > limit - 0.5) | (mantissas < -limit - 0.5)))
+    return +found
 
 
 def _numbers(name: Tensor, mantissas: IntMatrix, exponent: int, saturations: int,

@@ -496,9 +496,11 @@ class Trainer:
     def evaluate(self) -> dict[str, float | None]:
         """Loss and accuracy of each split by name, as in a record.
 
-        With several labels per vertex, micro and macro F1 instead of accuracy.
+        With several labels per vertex, micro and macro F1 instead of accuracy. If elements
+        saturate, a ``SaturationWarning`` says so, here, in ``predict`` and in ``save_weights``.
         """
         several = self.outline.multi_label
+        self._training.warn_of_saturation(self.target.state())
         found = measures(self.target.evaluate(), several)
         return found | (macro_f1(self._predictions().classes, self.outline) if several else {})
 
@@ -510,10 +512,12 @@ class Trainer:
         path : pathlib.Path or str
             A ``.safetensors`` file, or a ``.pt`` file, a state dictionary (needs PyTorch).
         """
+        self._training.warn_of_saturation(self.target.state())
         save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
 
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order."""
+        self._training.warn_of_saturation(self.target.state())
         self.target.evaluate()
         return self._predictions()
 

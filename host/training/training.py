@@ -31,7 +31,7 @@ from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.graph_shares import graph_shares
 from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
-from hypercast.host.training.numbers import TensorNumbers, step_numbers
+from hypercast.host.training.numbers import TensorNumbers, step_numbers, warn_of_saturation
 from hypercast.host.training.ordering import ordered_for_graph, ordered_for_samples
 from hypercast.host.training.prepare import (
     Prepared,
@@ -203,6 +203,17 @@ class Training:
         oracle.load_state(state)
         adjacency, features, *_ = training_data(self._graph, self.recipe)
         return step_numbers(oracle, adjacency, features)
+
+    def warn_of_saturation(self, state: TrainingState) -> None:
+        """Warn if evaluating a state saturates, of a training on the whole graph.
+
+        With samples, exponents are chosen from the evaluation itself.
+        """
+        if self.samples is None:
+            oracle = FixedGnn(self.initial)
+            oracle.load_state(state)
+            adjacency, features, *_ = training_data(self._graph, self.recipe)
+            warn_of_saturation(oracle, adjacency, features)
 
     def open(self, *, group: Group | None, waves: Waves | None, transport: Transport | None,
              progress: Callable[[str], None]) -> TrainingDevice:

@@ -85,7 +85,9 @@ def test_gradients_are_those_of_real_numbers(net, width, tightness, loss):
         found = gradient.accumulators * 2.0**gradient.exponent * fixed.rules.gains[name]
         assert np.all(abs(found - expected[name]) <= bounded.error / count), name
         if width == 16:
-            assert abs(found - expected[name]).max() < 0.005 * abs(expected[name]).max(), name
+            # Half a percent where gradients have a bit of headroom; each more doubles the error.
+            share = 0.005 * 2 ** (fixed.recipe.gradient_headroom - 1)
+            assert abs(found - expected[name]).max() < share * abs(expected[name]).max(), name
         if tightness:
             assert bounded.error.max() / count < tightness * abs(expected[name]).max(), name
 

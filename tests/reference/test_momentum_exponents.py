@@ -24,7 +24,7 @@ def gradient(exponent, reach):
 @pytest.mark.parametrize(("exponent", "reach", "kept", "least", "expected"), [
     (-30, 10, 0.0, -128, 10 + 4 - 31),     # 16 times its reach in 31 bits
     (-30, 10, 0.9, -128, 10 + 4 + 4 - 31),  # which ten such gradients build up to
-    (-30, -25, 0.0, -128, -40),            # no finer than 10 bits below its unit
+    (-30, -25, 0.0, -128, -38),            # no finer than 8 bits below its unit
     (-30, -25, 0.0, -12, -12),
 ])
 def test_first_step(exponent, reach, kept, least, expected):

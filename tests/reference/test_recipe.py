@@ -77,6 +77,8 @@ def test_rates_too_large():
     ({"seed": -1}, "seed must be at least 0, not -1"),
     ({"element_width": 12}, "element_width must be 8 or 16, not 12"),
     ({"headroom": 4}, "headroom must be 0 to 3, not 4"),
+    ({"gradient_headroom": -1}, "gradient_headroom must be 0 to 3, not -1"),
+    ({"gradient_headroom": 4}, "gradient_headroom must be 0 to 3, not 4"),
     ({"feature_headroom": -5}, "feature_headroom must be -4 to 3, not -5"),
     ({"normalisation": "max"}, "not 'max'"),
     ({"weight_decays": (0.0, 65536.0)}, "weight_decays must be at most 65535"),
@@ -104,22 +106,26 @@ def test_recipe_out_of_range(change, message):
     {"schedule": ((0, 0.0),)}, {"weight_decays": (0.0, 65535.0)},
     {"momentum": 0.0}, {"momentum": 65535 / 65536}, {"betas": (0.0, 0.5)},
     {"betas": (65535 / 65536, 0.9999)}, {"epsilon": 0.0}, {"seed": 0}, {"headroom": 0},
-    {"headroom": 3}, {"feature_headroom": -4}, {"feature_headroom": 3}])
+    {"headroom": 3}, {"gradient_headroom": 0}, {"gradient_headroom": 3},
+    {"feature_headroom": -4}, {"feature_headroom": 3}])
 def test_ends_of_ranges(change):
     recipe = Recipe(**change)
     assert {name: getattr(recipe, name) for name in change} == change
 
 
-@pytest.mark.parametrize(("change", "headroom", "features"), [
-    ({}, 1, 1), ({"element_width": 8}, 0, 0), ({"headroom": 2}, 2, 2),
-    ({"element_width": 8, "normalisation": "sum"}, 0, -2), ({"normalisation": "sum"}, 1, 1),
-    ({"headroom": 0, "feature_headroom": 3}, 0, 3)])
-def test_headroom(change, headroom, features):
-    """Features, products and logits have their own."""
+@pytest.mark.parametrize(("change", "headroom", "features", "gradients"), [
+    ({}, 1, 1, 3), ({"element_width": 8}, 0, 0, 0), ({"headroom": 2}, 2, 2, 2),
+    ({"element_width": 8, "normalisation": "sum"}, 0, -2, 0), ({"normalisation": "sum"}, 1, 1, 3),
+    ({"headroom": 0, "feature_headroom": 3}, 0, 3, 0), ({"gradient_headroom": 0}, 1, 1, 0),
+    ({"element_width": 8, "gradient_headroom": 2}, 0, 0, 2)])
+def test_headroom(change, headroom, features, gradients):
+    """Features, products and logits have their own, and so have gradients of features."""
     recipe = Recipe(**change)
     assert {recipe.headroom_of(name) for name in tensors("H1", "M1", "S2", "T1", "Z2")} == {
         features}
-    assert {recipe.headroom_of(name) for name in tensors("W1", "b2", "dT1")} == {headroom}
+    assert {recipe.headroom_of(name) for name in tensors("W1", "b2")} == {headroom}
+    assert {recipe.headroom_of(name) for name in tensors("dT1", "dZ2", "dS2", "dM1")} == {
+        gradients}
 
 
 @pytest.mark.parametrize(("change", "rate"), [

@@ -43,7 +43,8 @@ def graph_trainings(draw):
         orders=(first, *(draw(either) for _ in hidden)),
         recipe={"normalisation": draw(st.sampled_from(["symmetric", "mean", "given"])),
                 "weight_decays": (0.0,), "seed": draw(SEEDS),
-                "headroom": draw(st.integers(0, 3)), "feature_headroom": draw(st.integers(-3, 3))})
+                "headroom": draw(st.integers(0, 3)), "feature_headroom": draw(st.integers(-3, 3)),
+                "gradient_headroom": draw(st.integers(0, 3))})
 
 
 @st.composite
@@ -59,7 +60,8 @@ def model_trainings(draw):
         recipe={"normalisation": draw(st.sampled_from(
             ["symmetric", "mean", "given", "neighbours", "sum"])),
             "gin_epsilon": draw(st.sampled_from([0.0, 0.3])), "seed": draw(SEEDS),
-            "headroom": draw(st.integers(0, 3)), "feature_headroom": draw(st.integers(-3, 3))})
+            "headroom": draw(st.integers(0, 3)), "feature_headroom": draw(st.integers(-3, 3)),
+            "gradient_headroom": draw(st.integers(0, 3))})
 
 
 @settings(max_examples=15)

@@ -23,7 +23,8 @@ BESIDE = Path(sys.executable)
 NAMES_PYTHON = {
     "host/_root/safe_path.py",
     "host/cluster/launcher.py", "host/cluster/mpi_group.py",  # mpirun is beside it
-    "host/eda/integration/yosys_command.py", "sim/verilator_command.py"}  # runs files elsewhere
+    "host/eda/integration/yosys_command.py", "sim/verilator_build.py",
+    "sim/verilator_command.py"}  # runs files elsewhere
 #: What starts Python by itself.
 STARTS_PYTHON = {"ProcessPoolExecutor", "get_context", "SpawnProcess"}
 

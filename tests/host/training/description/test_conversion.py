@@ -22,7 +22,8 @@ MODEL = {"name": "sage", "layers": 2, "hidden": (8, 8), "alpha": 0.25, "theta": 
          "order": ("combine_first",), "weights": "w.safetensors", "dropout": (0.5, 0.25)}
 RECIPE = {"learning_rate": (0.5, 0.25), "bias_learning_rate": (0.5,), "weight_decay": (0.5, 0.0),
           "schedule": ((3, 0.5), (5, 0.25)), "headroom": 1, "feature_headroom": -1,
-          "momentum": 0.5, "betas": (0.5, 0.75), "epsilon": 0.125, "gin_epsilon": 0.5}
+          "gradient_headroom": 2, "momentum": 0.5, "betas": (0.5, 0.75), "epsilon": 0.125,
+          "gin_epsilon": 0.5}
 SAMPLING = {"sampler": "walks", "batch": 8, "fan_outs": (3, 2), "walk": 3, "coverage": 0.5,
             "parts": 3}
 SOURCE = {"source": "karate", "split": (50.0, 25.0, 25.0), "split_seed": 3}
