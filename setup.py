@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The README as the package's page shows it; all else is in ``pyproject.toml``."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's clock, made of a board's oscillator by what the FPGA family has for that."""
 
 from amaranth.hdl import Const, Instance, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The platform of Terasic's DE10-Nano, for Quartus: with a check of its timing."""
 
 from typing import Any

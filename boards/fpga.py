@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the boards' FPGAs have, by their makers' documents."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pins, clocks and floorplan of a board with HBM, as XDC."""
 
 from hypercast.boards.hbm_board import REFERENCE_CLOCK, HbmBoard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The HBM controller of the FPGA: every memory channel has a pseudo-channel of its own."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A Vivado project for a board with HBM, as texts of files."""
 
 from hypercast.boards.hbm_board import HbmBoard

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board with HBM: the chip, its memory, its PCIe port. Wiring only."""
 
 from amaranth.hdl import ClockDomain, ClockSignal, Const, Instance, Module, ResetSignal, Signal

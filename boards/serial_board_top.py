@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board with a serial port: clock, reset, UART pins and status LEDs. Wiring only."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The project that builds a board with a serial port, for the tools of its FPGA."""
 
 import os

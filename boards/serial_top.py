@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board with a serial port: the chip and its link. Wiring only."""
 
 from amaranth.hdl import ClockDomain, DomainRenamer, Module

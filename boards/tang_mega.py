@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The platform of Sipeed's Tang Mega 138K Pro, for Amaranth 0.5."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the makers' tools are told to do about a missed clock: stop before the bitstream is made.
 
 Each is Tcl. nextpnr needs none, it stops by itself.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The Tcl script with which Vivado builds a project in the folder it lies in."""
 
 from hypercast.boards.vivado_debug import DEBUG_SCRIPT

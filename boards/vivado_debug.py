@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The Tcl script that has a logic analyser watch what a ``DebugTap`` marks."""
 
 __all__ = ["DEBUG_SCRIPT", "debug_script"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A flash image of a bitstream, and the script that programs it, as Tcl for Vivado."""
 
 from hypercast.boards.hbm_board import Flash

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The vendor's IP on a board with HBM, as Tcl for Vivado."""
 
 from collections.abc import Mapping

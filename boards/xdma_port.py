@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's ports behind PCIe: XDMA, and the way from its clock to the chip's."""
 
 from collections.abc import Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The boards with a processor beside the FPGA: what differs between them."""
 
 from dataclasses import dataclass

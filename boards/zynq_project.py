@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A Vivado project for a board with a processor, as texts of files."""
 
 from collections.abc import Iterator

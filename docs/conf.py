@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Settings of the documentation's builder, Sphinx: ``make docs``."""
 
 import ast

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Examples to copy: ``hypercast examples FOLDER``. Nothing imports them."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trains on a graph made in Python, and writes predictions and weights."""
 
 from pathlib import Path

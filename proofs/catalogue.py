@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All proofs."""
 
 from hypercast.proofs.aggregation import row_requests

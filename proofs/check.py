@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checks proofs, as many at a time as there are processors."""
 
 import os

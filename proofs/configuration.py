@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Configurations that the solver can manage."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Follows an arbitrary word on its way, so that what holds for it holds for every word."""
 
 from amaranth.hdl import Assert, Module, Signal, Value

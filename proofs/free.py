@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts that may do anything, so that a proof holds whatever they do."""
 
 from amaranth.hdl import Module, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a block keeps inside, for the invariants of inductions."""
 
 from amaranth.hdl import Const, Elaboratable, Fragment, Module, Shape, Signal, Value, ValueLike

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is proved of a block."""
 
 from collections.abc import Callable

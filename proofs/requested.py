@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Follows one word of a request for several, whatever bursts they are asked for in."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What proofs of requests and grants share."""
 
 from collections.abc import Sequence

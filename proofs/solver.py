@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The solver: SAT and temporal induction, of Yosys."""
 
 import re

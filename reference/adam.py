@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Adam in integers, in NumPy: the definition that its hardware blocks are tested against.
 
 Kingma and Ba, Adam: A Method for Stochastic Optimization, 2015. As with momentum, the chip keeps

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's integer arithmetic, in NumPy: the definition every hardware block is tested against.
 
 A tensor is integers (mantissas) times ``2 ** exponent``. All functions take and return ``int64``

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names for the arrays that functions take and return; their shapes are in docstrings."""
 
 from typing import TypeAlias

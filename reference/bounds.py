@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Proof, before training, that no accumulator of the chip can overflow."""
 
 from collections.abc import Sequence

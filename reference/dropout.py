@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dropout as the chip does it: a hash decides what is kept, and a drain scales the product."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edge weights as integers: as many bits as a graph's weights need, whatever an element has.
 
 A weight that is too large for an element is sent as several edges between the same vertices, so

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which tensors have one exponent: those that are added up, or are parts of one matrix."""
 
 from hypercast.reference.tensor import Kind, Tensor

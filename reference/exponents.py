@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The controller's exponent file: how every tensor's exponent is chosen, step after step."""
 
 from collections.abc import Callable, ItemsView, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The oracle: training a graph neural network exactly as the chip does, tensor by tensor."""
 
 from collections.abc import Mapping, Sequence

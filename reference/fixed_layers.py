@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Carries out the nodes of a step graph, in integers or in real numbers."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The forward and the backward pass of a network in integers, tensor by tensor.
 
 Every product is an exact integer, every rounding is one of ``arithmetic``'s. The chip works on

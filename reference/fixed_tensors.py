@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tensors of a training step: mantissas, and the exponents that go with them."""
 
 from collections import Counter

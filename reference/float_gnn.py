@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The same training in float64: what the integers are compared with."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Products of real matrices by BLAS, on as many threads as pay."""
 
 import functools

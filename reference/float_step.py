@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training step's tensors in float64, by the names that ``FixedGnn`` gives them."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What every device begins with: network, recipe, sample, and the state before the first step."""
 
 from collections.abc import Mapping, Sequence

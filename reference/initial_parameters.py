@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Initial values of a network's parameters."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The state that a training begins with: masters, momenta of zero, and exponents of two steps."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Evaluates parameters that were trained elsewhere."""
 
 from hypercast.reference.fixed_passes import FixedPasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles functions with hot loops to machine code, by numba, and keeps it on the disk.
 
 A kernel is compiled when it is first called, for the types of its signature, and runs without the

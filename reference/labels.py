@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Labels and loss weights of the vertices to train on, as losses take them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Master weights: 32-bit integers in units of ``2**MASTER_EXPONENT``, from real numbers."""
 
 import numpy as np

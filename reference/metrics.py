@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The counters a pass over all vertices leaves behind."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The networks that go by a name, with what may be added to them."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exponents of the parameters' momenta: chosen for the first step, raised as gradients grow."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Training whose gradients are those of older weights, so that steps overlap in a pipeline.
 
 Each layer has a staleness. A step's passes, forward and backward, take the weights that a layer had

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Real matrices as integer mantissas with one exponent."""
 
 import math

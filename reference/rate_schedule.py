@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The learning rate schedule: factors of all learning rates, each from some epoch on."""
 
 import math

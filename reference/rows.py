@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which rows of its matrices a process has: all of them, unless several share a graph."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a training step works on, in integers: a whole graph, or a sample of it."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows of the step before, in the place of those of this one: stale halos, as one process has them.
 
 The graph's vertices are in parts. Sums over neighbours take the rows of a vertex's own part as they

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The step graph: everything that a training step of a network stores, as sums of few kinds.
 
 Each tensor is the result of a node: some terms are summed exactly in accumulators, then rounded

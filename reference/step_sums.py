@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a step's samples give before its one update: sums and peaks, in any order and any place."""
 
 from collections.abc import Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a tensor of a training is: its kind, its layer, and the pass that makes it."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Everything a later training step depends on."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What every device has to know of its steps: gains, rates, momenta's units, exponents, keys."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One UPDATE of a parameter, by whichever optimiser its constants are of."""
 
 from collections.abc import Mapping

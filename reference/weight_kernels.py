@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of the rounding of edge weights, compiled; ``edge_weights`` says what they are."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parameters as the arrays take them: the rounded upper part of the master weights."""
 
 from hypercast.reference.arithmetic import requantize

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What instructions read and write, and where: the entries of ``isa.OPERATIONS`` say it with these.
 
 This module imports no Amaranth.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip: cores on a hypercube and one control unit. Wiring only."""
 
 from amaranth.hdl import (

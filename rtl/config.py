@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Configuration of a Hypercast chip: the one place widths and sizes come from.
 
 This module imports no Amaranth; hardware, reference, compiler and driver share it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One core: engines, memory channels, router, and the wires between them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

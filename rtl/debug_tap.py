@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a logic analyser in the FPGA watches: registers that are marked for it."""
 
 from amaranth.hdl import Cat, Module, Signal, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The instruction set: opcodes, operand fields and their encoding.
 
 This module imports no Amaranth; the hardware derives its layouts from the same tables. An

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Payload layouts and signatures that blocks share."""
 
 from amaranth.hdl import signed, unsigned

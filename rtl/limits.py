@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Limits and paces of blocks, which hardware and compiler share."""
 
 from hypercast.rtl.config import Config

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which core holds which vertex.
 
 Vertices are ranked by the host, independently of the number of cores, and dealt to the cores in

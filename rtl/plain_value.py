@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers of NumPy and other libraries as the plain values of Python that they are."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The host's view of the chip: control registers, window spaces and performance counters.
 
 This module imports no Amaranth; the hardware, the driver and the manifest share it.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A memory of a compiled chip, read and written without its window."""
 
 from collections.abc import Iterator, Sequence

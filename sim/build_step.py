@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a tool that builds something, and keeps what it says."""
 
 import contextlib

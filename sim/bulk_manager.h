@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // A manager of a compiled chip's bulk port: bursts as a DMA makes them.
 //
 // Bursts end where AXI4 wants it, at multiples of 4 KiB, and several are under way. Most outputs of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles the chip: the core in parts and the control unit, each converted once."""
 
 import re

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // C interface to a compiled chip: a clock, an AXI4-Lite master, and a view of memories.
 //
 // The control unit is as CXXRTL wrote it. Cores are evaluated in groups, a vector having an element

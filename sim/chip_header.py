@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes the C++ that holds a chip together: sizes, areas, and the wires between its cores."""
 
 import json

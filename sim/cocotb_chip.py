@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip for tests with cocotb: registers by name, and memory for its managers."""
 
 import itertools

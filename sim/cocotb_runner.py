@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Builds Verilog with Icarus or Verilator, once per text, and runs cocotb tests on it.
 
 Set the environment variable ``WAVES=1`` to keep waveforms beside the log.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip under cocotb as a transport: blocking calls from a bridged thread."""
 
 import logging

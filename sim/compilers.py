@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Finds a C++ compiler: clang++, g++, or the ``ziglang`` wheel."""
 
 import importlib.util

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // Threads that do the tasks of each cycle.
 
 #pragma once

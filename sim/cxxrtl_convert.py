@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Converts designs by Yosys: to a flat netlist, or to C++ by CXXRTL."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names that CXXRTL makes."""
 
 __all__ = ["cxx_name"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The compiled chip as a transport of the driver."""
 
 import ctypes

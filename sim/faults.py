@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Faults of links, for simulations of the network and of the chip."""
 
 import ctypes

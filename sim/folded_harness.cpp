@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // A board with a serial port whose chip is folded, compiled by Verilator.
 
 #include "Vboard.h"

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns VCD files into FST files, the compressed format of GTKWave and Surfer."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads a flat netlist of Yosys as gates of few kinds, for C++ of whole groups of cores.
 
 Whatever Yosys' cells leave to parameters (how operands are extended, which way a comparison goes)

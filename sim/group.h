@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // What evaluates cores consists of: vectors that have an element for each core of a group, and
 // where a group keeps them. sizes.h, written by chip_header.py, has the sizes.
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """C++ that evaluates a module for a group of cores at once, part by part."""
 
 from collections import defaultdict

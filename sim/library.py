@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads simulations that were compiled to shared libraries."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles designs into shared libraries, once per configuration and source."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A line that changes, loses, repeats, invents and delays bytes."""
 
 import random

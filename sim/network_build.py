@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles the network without its cores: the router, converted once."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // C interface to the network compiled by CXXRTL: messages in, deliveries out.
 //
 // network.h holds sizes, the flit's fields, and two functions: `find_ports` of a router, and

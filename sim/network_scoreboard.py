@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compares what the network delivered with what was sent."""
 
 import numpy as np

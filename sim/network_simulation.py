@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The network without its cores, compiled: messages in, deliveries out."""
 
 import ctypes

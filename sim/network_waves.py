@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes waveforms of the network: a VCD or FST file, and files for GTKWave and Surfer."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Splits a flat netlist into parts that a simulator may leave out while nothing in them moves.
 
 A block becomes a part without those of its gates from which outside of it something depends in the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cuts values into pieces of at most 64 bits, where those who read them do."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A pseudo-terminal: a serial port of this machine, whose other end is a program."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip in Amaranth's simulator as a transport of the driver: slow, but nothing is compiled."""
 
 from collections.abc import Awaitable, Callable

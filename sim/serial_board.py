@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board with a serial port, simulated, as a port that time passes in only when it is used."""
 
 import ctypes

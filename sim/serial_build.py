@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles a board with a serial port: the chip as ever, and the link."""
 
 from collections.abc import Callable

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // A board with a serial port, compiled by CXXRTL.
 //
 // The chip is simulated as without the board; between it and the link there are only registers, so

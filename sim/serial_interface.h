@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // C interface to a simulated `Board`: bytes in, bytes out.
 
 extern "C" {

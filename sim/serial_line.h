@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // The host's ends of a serial line, simulated; `kBitPeriod` is a bit's length in 1/`kFraction` cycles.
 
 #include <cstddef>

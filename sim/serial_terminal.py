@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Makes a simulated board appear as a serial port of this machine: a pseudo-terminal."""
 
 import threading

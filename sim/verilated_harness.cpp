@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 // The exported chip, compiled by Verilator, with its registers through AXI4-Lite.
 
 #include <cstdint>

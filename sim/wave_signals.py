@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values of signals, from samples of a chip's areas."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes waveforms: a VCD or FST file with the names of the sources, and files for viewers.
 
 The files say what GTKWave and Surfer show to begin with.

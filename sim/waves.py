@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which waveforms are recorded, of which cycles and cores."""
 
 import tempfile

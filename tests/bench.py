@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the tests of blocks share: running a bench, driving streams, and a model of the memory.
 
 Every ``rng`` is a ``numpy.random.Generator`` or ``random.Random``; only its ``random()`` is used.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which combinations of a test's parameters are enough for each of their values to occur."""
 
 __all__ = ["redundant"]

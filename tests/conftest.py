@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Shared fixtures and profiles of all tests."""
 
 import gc

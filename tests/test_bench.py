@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bench itself: what it must notice, and the memory model."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Combinations that stay have all values, and are few."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws all figures anew: ``python -m docs.figures``; with ``--record``, records the step first."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All figures, by name."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip: sixteen cores on the hypercube, the control unit, and two memory channels a core."""
 
 from docs.figures.drawing import Box, Drawing

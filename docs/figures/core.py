@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core: what its blocks hand to each other."""
 
 from docs.figures.drawing import Box, Drawing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A picture in SVG: boxes, lines, arrows and text, for light and dark pages."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The path of a training, from the graph to the chip and back."""
 
 from itertools import pairwise

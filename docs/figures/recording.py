@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The recorded step: when the engines of core 0 were busy, and with what.
 
 A recording needs the compiled chip, so it is kept in ``recorded_step.json``;

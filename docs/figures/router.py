@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A router: which buffer's flits can go to which output."""
 
 from docs.figures.drawing import Drawing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The pipeline of a training step, as it was recorded on the simulated chip."""
 
 from docs.figures.drawing import Drawing, text_width

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The training that figures show: the bundled graph ``blocks`` on the chip of preset ``demo``."""
 
 from hypercast.host.graphs.graph import Graph

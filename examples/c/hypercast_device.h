@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * Whether a file is a device: nothing else is opened, so that nothing is written to a file that was
  * named by mistake. With `-std=c99`, define _DEFAULT_SOURCE before the first header.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 #include "hypercast_driver.h"
 
 /* Of a chip whose top module has another name: -DHYPERCAST_HEADER='"NAME.h"'. */

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * A driver for a Hypercast chip: find it, load an image, train, read results and counters.
  *

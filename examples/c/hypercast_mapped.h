@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * A chip whose registers are mapped from a file, as a bus: /dev/uio0, /dev/mem, or a resource of
  * PCIe. With `-std=c99`, define _DEFAULT_SOURCE before the first header.

@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * A chip behind the serial link (docs/link.md), as a bus: frames with check sequences, commands
  * that are sent again until they are answered, four of them under way. The line itself is a port:

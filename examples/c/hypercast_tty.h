@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * A serial port of a POSIX system as the port of hypercast_serial.h. With `-std=c99`, define
  * _DEFAULT_SOURCE before the first header.

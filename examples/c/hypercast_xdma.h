@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /*
  * A board on PCIe behind AMD's XDMA driver, as a bus: /dev/xdma0_user. With `-std=c99`, define
  * _DEFAULT_SOURCE before the first header.

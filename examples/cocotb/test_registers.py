@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Registers of the exported chip: what they read first, keep, and refuse."""
 
 import json

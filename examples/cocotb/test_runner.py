@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The same tests without make: pytest test_runner.py, or python test_runner.py.
 
 The training is on the chip with AXI4 managers. Its memory is a model of cocotbext-axi.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training of karate on the chip's Verilog, through AXI; every word is the reference's."""
 
 import os

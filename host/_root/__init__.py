@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Hypercast: graph convolutional networks trained on a hypercube of cores, bit for bit."""
 
 import importlib

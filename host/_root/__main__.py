@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``python -m hypercast``: the command line, where no command ``hypercast`` is on the path."""
 
 import os

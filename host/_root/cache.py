@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What takes long to make is kept on the disk: made once, found again, made anew if it is damaged.
 
 Compiled code is kept here, and whoever loads it executes it. So what another user could have

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exported Verilog under cocotb: the chip for tests, and a runner for Python.
 
 cocotb is no requirement of the package: ``pip install 'hypercast-gcn[cocotb]'``. To a makefile that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How this Python starts others: without the current folder among those that modules come from.
 
 Else a file of the user, such as ``csv.py``, would be executed in the place of a module.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Benches: every claimed figure is the output of one of them."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Accuracy of the fixed-point reference next to float64, and its words next to the chip's."""
 
 import os

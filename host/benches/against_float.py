@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The same training by float64 and by the fixed-point reference, at several element widths."""
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Estimated area against synthesis, and the area of one router."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings on samples, on the simulated chip: features stay, and lists come while a step runs."""
 
 from collections.abc import Callable, Sequence

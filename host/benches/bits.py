@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whole trainings on the simulated chip, equal to the reference in every word."""
 
 import hashlib

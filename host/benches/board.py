@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone.
 
 And the boards with HBM: what their chip takes of the FPGA.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Vertices divided among boards by METIS, against dealt in turn; and in that order on one board."""
 
 from collections.abc import Iterator

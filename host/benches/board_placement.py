@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph that one board does not hold, on as few boards as hold it."""
 
 from collections.abc import Callable, Iterator

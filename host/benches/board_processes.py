@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings by several processes, watched from outside: their ranks, kills and peak memory."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How a step gets faster on more boards, in virtual time; and where it does not."""
 
 from collections.abc import Callable, Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a step takes on the virtual clocks of boards, without the numbers that it computes.
 
 The clocks are those of a training. What a board does in a step is recorded of one that trains a

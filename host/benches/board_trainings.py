@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small trainings of all kinds, by several processes in one go: what each ends with."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Several boards that train together: bits of one, kills, virtual time, division, memory."""
 
 import os

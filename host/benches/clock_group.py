@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Groups that carry no numbers: one that notes what a rank does, and one of clocks alone."""
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """cocotb test module: one training on the chip, compared with the reference in every word.
 
 The training is a pickled ``BenchTraining`` named by ``HYPERCAST_TRAINING``; the result is written

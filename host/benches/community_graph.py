@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edges of a large graph with communities, which a division should find."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Speed and memory of the compiler: a large graph, and the sizes of sampled batches.
 
 Time is the processor's, so that what else the machine does matters little; NumPy and SciPy use one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cora: accuracy of the fixed-point reference, and the same bits on the simulated chip."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How long epochs on the reference take: of dense and of sparse features; of samples, what of it,
 and how well they learn.
 """

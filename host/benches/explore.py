@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The configuration found for a VCU128 and batches of Reddit, against the preset of that board."""
 
 from collections.abc import Callable

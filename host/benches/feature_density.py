@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Epochs of the reference with dense features and with the same ones sparse, over densities."""
 
 import time

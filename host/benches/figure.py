@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A measured figure, and the bar it has to reach."""
 
 import operator

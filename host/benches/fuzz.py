@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged inputs of all kinds: each is refused in one line, or is what it says."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the chip of the boards with HBM takes of their FPGA, by open synthesis, block by block."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Speed at which the host makes mini-batches, and how many threads keep the device from waiting.
 
 Speeds are of the processor's time, so that what else the machine does matters less. So is the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph of the size of ogbn-products, from a list of edges to messages, in a process of its own.
 
 So its peak of memory is that of the graph alone.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Weights go to PyTorch Geometric and come from it; the same recipe there, accuracy and speed.
 
 PyTorch and PyTorch Geometric are no requirements of the package.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exported chips in the tools of those who take them home, and what an export takes."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The serial link: a training through a pseudo-terminal, throughput, and faults of the line."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A dense graph with hubs and many features: accuracy of the fixed-point reference and of float64.
 
 Sums of so many features grow a hundredfold in Adam's first update, and neighbours of hubs have

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which tests are those of a module: the mirrored one, or others that use it."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The cycle model against the simulated chip, and the orders of products chosen by it."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Mutation testing: small mistakes put into hardware, reference and host are found by tests.
 
 A mutant is caught if the tests of its module (``mirrored_tests``) fail, or hang. A mutant that

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Mutants of a Python source: the plausible mistakes that one change to its text can make.
 
 What is changed is found in the syntax tree and replaced in the text, so that all else stays byte

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The netlists of some configurations: two sources with the same ones are the same hardware.
 
 Run as a script, it prints their digest and, asked for with ``--lines``, which lines of which

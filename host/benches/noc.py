@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The network under traffic: efficiency, balance, small batches, multicast, scaling, fairness."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every model, loss, optimiser and sampler on the simulated sixteen-core chip, in every word."""
 
 from collections.abc import Callable

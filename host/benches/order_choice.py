@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The default orders of products, which are the same on all chips, against the fastest on each."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Training steps on sampled batches of four large graphs, against HP-GNN: models on both sides.
 
 (a) is HP-GNN as its script configures it, (b) its formulas with our number of MACs and aggregation

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The planner: schedules as derived, time of searches, and systems of the field side by side."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans of several boards, and what the boards' virtual clocks say when they are trained."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings and clusters on which systems that split a training are compared."""
 
 from collections.abc import Callable, Mapping

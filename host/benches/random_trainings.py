@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings drawn at random: configurations, graphs, networks and recipes of all shapes."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How close a training step comes to what its busiest resource allows, on the simulated chip."""
 
 from collections.abc import Callable

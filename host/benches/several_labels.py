@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Several labels per vertex: micro F1 of the fixed-point reference, next to float64."""
 
 from collections.abc import Mapping

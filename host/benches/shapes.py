@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings of any shape on the simulated chip, equal to the reference in every word."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Speed of the compiled simulation: against others, threads, compiling, and Cora."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A copy of the project, to change its source and run its tests without touching the original."""
 
 import compileall

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cora's first layer, word-sparse against dense, on the simulated chip."""
 
 from collections.abc import Callable

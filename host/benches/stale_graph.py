@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph on which ways to train that take old rows or weights differ: dense, and hardly homophile.
 
 What a vertex's own features say is little, and its neighbours are of its class only somewhat more

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What old rows and weights, and a vertex cut, cost: accuracy next to that of exact training."""
 
 import os

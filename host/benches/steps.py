@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Training steps of full-batch workloads on the simulated chip, recorded."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small whole trainings whose every word is compared with the reference."""
 
 from collections.abc import Callable

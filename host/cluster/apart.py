@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a generator in a process of its own, so that what it holds is not held here."""
 
 import contextlib

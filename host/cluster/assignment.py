@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Who does what of a training that several boards share."""
 
 from collections.abc import Sequence

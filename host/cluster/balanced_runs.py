@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cuts a row of costs into runs that are about as large."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board of a cluster: its chip, its memory, and the way from there to its host."""
 
 import reprlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip that has a run of layers, through which chunks of a whole graph go."""
 
 from collections.abc import Callable, Sequence

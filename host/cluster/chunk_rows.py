@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A whole graph in chunks that follow each other through a board's layers: which rows each reads.
 
 It gives what ``StaleChunks`` does, chunk by chunk.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each board has a run of layers and the whole graph, whose chunks follow each other through them.
 """
 

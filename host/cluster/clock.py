@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board's virtual clock: what it would have done when, on boards that are not here."""
 
 from dataclasses import dataclass, field

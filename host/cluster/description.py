@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A cluster, described: boards, and the links between them; and the file that describes one."""
 
 import difflib

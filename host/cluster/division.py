@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Divides the vertices of a graph among boards: few edges cross, and all have as much to do."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The vertices of a graph are divided among boards; rows cross before they are summed."""
 
 from dataclasses import replace

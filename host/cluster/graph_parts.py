@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Divides a whole graph's sample: what each board has of it, and what it sends and receives."""
 
 from collections.abc import Iterator, Sequence

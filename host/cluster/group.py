@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What processes of one training say to each other, whoever carries it."""
 
 import abc

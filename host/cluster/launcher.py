@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Starts a command once for each board, by mpirun, and says in one line why it ended."""
 
 import contextlib

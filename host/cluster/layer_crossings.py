@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which tensors cross between boards that have a run of layers each, and from which to which."""
 
 from collections.abc import Sequence

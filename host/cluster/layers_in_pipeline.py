@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each board has a run of layers; activations and gradients of micro-batches cross between them."""
 
 from collections.abc import Iterator, Sequence

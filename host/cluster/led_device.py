@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How the leader's trainer has all ranks do the same: it tells them what to call."""
 
 from typing import Any, Protocol

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ways that bytes take from one board to another."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A group of processes that MPI started; nobody in it waits for ever."""
 
 import atexit

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip with a run of layers whose passes take older weights, which its host keeps."""
 
 from collections.abc import Callable, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Layers in a pipeline that goes on from step to step: gradients are of older weights."""
 
 from collections import deque

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A run of layers whose passes take older weights: what such a device is, and a reference of it."""
 
 from collections.abc import Mapping, Sequence

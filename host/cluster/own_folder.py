@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folders of one process: removed when it has ended, by itself or by the next that makes one."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip of one of several boards, which tells its group the cycles that it counted."""
 
 from hypercast.host.cluster.group import Group

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The oracle of one of several boards, which tells its group what it computes."""
 
 from hypercast.host.cluster.group import Group

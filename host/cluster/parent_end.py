@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Has a process that is started end with the one that starts it, even if that one is killed."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip that has the rows of some vertices of a graph; others have the rest."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a piece of a step whose parts begin when rows of others have come."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A way into a board, through which messages pass one at a time."""
 
 import bisect

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Clusters that people have, by name; as a file would describe them."""
 
 from typing import Any

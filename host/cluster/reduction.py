@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What it takes some boards to add up what each has, so that all have the sums."""
 
 from collections.abc import Iterable

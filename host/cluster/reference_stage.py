@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A reference that has a run of layers, forward and backward, of one micro-batch after another."""
 
 from hypercast.host.cluster.stage import LayerPasses

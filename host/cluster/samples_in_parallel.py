@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The samples of a step are dealt to boards; gradient sums cross between them once a step."""
 
 from collections.abc import Callable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board's part of a graph: the rows of its own vertices, and those of others that it reads."""
 
 from collections.abc import Callable, Mapping

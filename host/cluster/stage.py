@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A run of layers, forward and backward, of one micro-batch: what passes of it are, and those of a
 reference.
 """

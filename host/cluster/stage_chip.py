@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip that has a run of layers, forward and backward, of one micro-batch after another."""
 
 from collections.abc import Callable, Iterable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board's part of a graph, whose halo's rows are those of the step before."""
 
 from collections.abc import Callable, Mapping, Sequence

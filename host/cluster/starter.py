@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the launcher of MPI programs says to a process, in variables of its environment."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A group whose messages take the virtual time that they would on a cluster's links."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What all ranks found together: sums and maxima of arrays."""
 
 from collections.abc import Mapping

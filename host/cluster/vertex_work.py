@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How much of a board's work goes with its vertices, in edges."""
 
 from hypercast.reference.network import Network

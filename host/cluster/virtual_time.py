@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The virtual time of a training: what the boards of a cluster would have taken."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """By how many steps the weights of each layer are older than the newest, as boards train."""
 
 from hypercast.host.cluster.assignment import Assignment

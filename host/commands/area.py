@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast area``: what a chip takes of an FPGA, by synthesis."""
 
 from pathlib import Path

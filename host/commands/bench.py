@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast bench``: measure what is claimed."""
 
 import sys

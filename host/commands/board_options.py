@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What options of ``hypercast train`` say of how boards train together."""
 
 from dataclasses import asdict

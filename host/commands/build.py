@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast build``: the project of a board, and its bitstream."""
 
 import dataclasses

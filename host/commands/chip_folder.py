@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folders that the files of a chip are written to: none has files of two chips."""
 
 import contextlib

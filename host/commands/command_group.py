@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What all commands are in: the last place that errors and warnings come to."""
 
 import codecs

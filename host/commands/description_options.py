@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Options that describe a training; they count instead of what a file says."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Examines a machine for what Hypercast needs."""
 
 import importlib.metadata

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast doctor``: what is missing, and how to get it."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast evaluate``: loss and accuracy of a run that was kept."""
 
 import click

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast examples``: the examples, to be tried and changed."""
 
 import importlib.resources

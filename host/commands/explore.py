@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast explore``: the configuration for a board, a graph and a network."""
 
 from collections.abc import Sequence

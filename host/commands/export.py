@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast export``: the weights of a run that was kept, for PyTorch."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a training says that a signal ends before its time: which, and how to go on."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What commands on a run that was kept have in common."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast model``: predict a training step without simulating it."""
 
 from typing import TYPE_CHECKING

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Types of options that are numbers: each has one spelling, in ASCII, and nothing else counts."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast numbers``: how well integers stand for real numbers in a run that was kept."""
 
 import click

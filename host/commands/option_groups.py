@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Options under headings, for commands that have many."""
 
 from collections.abc import Mapping, Sequence

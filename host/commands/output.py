@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What commands print for people: sentences that are never wrapped, and tables that are never cut.
 
 All consoles and tables come from here.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast plan``: how to train on several boards."""
 
 from pathlib import Path

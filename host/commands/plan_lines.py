@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A plan as lines of text."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train`` by a plan: one that is in a file, or the best one for a cluster."""
 
 import contextlib

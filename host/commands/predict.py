@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast predict``: the classes and logits of a run that was kept."""
 
 

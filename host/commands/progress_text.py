@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a command is doing, for those who wait: a line that changes, or lines now and then."""
 
 import time

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How a command prints and ends as one of several processes that MPI started."""
 
 import contextlib

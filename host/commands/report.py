@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast report``: a training run as one HTML page."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast selftest``: tests a chip and names what is broken."""
 
 import contextlib

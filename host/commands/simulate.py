@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast simulate``: the simulated chip for programs that are not ours."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Options of a graph, or of a sampled batch, that is known by numbers only."""
 
 from collections.abc import Sequence

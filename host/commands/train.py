@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train``: train a graph on the reference or on a chip."""
 
 import contextlib

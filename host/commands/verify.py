@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast verify``: prove what blocks promise."""
 
 import sys

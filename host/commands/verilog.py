@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast verilog``: Verilog and its descriptions for FPGA tool chains and software."""
 
 from pathlib import Path

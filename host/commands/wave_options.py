@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Options of commands that write waveforms of the simulated chip."""
 
 import functools

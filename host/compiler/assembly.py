@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Puts together what programs of all kinds need: checks, exponents, state, and the job."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

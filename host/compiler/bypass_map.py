@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which results the vector unit leaves for whoever sends or reduces them next, and where."""
 
 from collections.abc import Iterable

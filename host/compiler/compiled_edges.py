@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The messages of all that a step aggregates: a graph's, compiled once for whatever uses them.
 
 Orders are chosen with them, and the program is made of the very same.

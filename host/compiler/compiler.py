@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles a training job: memory map, images and program for one configuration."""
 
 import itertools

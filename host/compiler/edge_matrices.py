@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The matrices that a training step aggregates with."""
 
 from collections.abc import Iterable, Iterator, Sequence

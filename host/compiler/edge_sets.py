@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edge sets: a header, and the edges of each stream in the order of the flits."""
 
 import numpy as np

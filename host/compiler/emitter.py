@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Emits the instructions of products and the loss.
 
 Loops over strips of rows and panels of columns are unrolled here; loops over the panels that a sum

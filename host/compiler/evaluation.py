@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles evaluations alone: forward passes whose exponents the host chooses, tensor by tensor."""
 
 from collections.abc import Callable, Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exchanges places in a program: those of a batch, and those of the next one.
 
 A step that works ahead leaves the next batch's sums beside its own, which it still reads. So the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a program as the controller does, with engines that slow each other down.
 
 Each instruction has a time of its own and, of every resource that engines share, the cycles it

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Places the input features in memory: all words, or only the non-zero ones if that is less."""
 
 from collections.abc import Sequence

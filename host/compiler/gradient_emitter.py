@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Emits the instructions that reduce gradients and update parameters."""
 
 import itertools

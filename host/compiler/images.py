@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a core's memory channels hold at first: words by the names of their regions."""
 
 from typing import TypeAlias

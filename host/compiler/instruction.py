@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Instructions of a program: as the compiler states them, and as they are issued."""
 
 from collections.abc import Hashable

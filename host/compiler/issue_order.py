@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chooses the order in which a program's instructions are issued.
 
 List scheduling by critical path (Graham, Bounds on Multiprocessing Timing Anomalies, 1969) on a

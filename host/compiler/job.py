@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the compiler hands to the driver: program, images, and where to find each tensor."""
 
 from dataclasses import dataclass, replace

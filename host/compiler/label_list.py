@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How labels and loss weights lie in memory: the list that LOSS reads besides the logits."""
 
 from collections.abc import Sequence

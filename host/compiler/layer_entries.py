@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which entries of the exponent file a program of some layers needs."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Places a network's tensors and parameters: what programs and predictions begin with alike."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What an aggregation of one panel asks of the engines, the network and the memory channels."""
 
 from dataclasses import dataclass

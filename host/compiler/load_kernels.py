@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of what messages load, compiled; ``network_loads`` says what they count."""
 
 import numpy as np

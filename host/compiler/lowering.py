@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Emits the program of a network: a training step, and an evaluation.
 
 Tensors are those of ``reference.fixed_passes``.

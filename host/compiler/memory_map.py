@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where every tensor and list lies in a core's two memory channels.
 
 All cores use the same addresses; only row counts differ. Nothing is ever stored transposed.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of the compilation of messages, compiled; ``messages`` says what they are for.
 
 First, entries are put into buckets of 4,096 sources, so that what follows stays in a processor's

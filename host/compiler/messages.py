@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns a sparse matrix into messages: send lists and edge sets, as memory images.
 
 ``Z = A T`` is computed by every owner of a row of ``T`` sending it once to all cores that need it,

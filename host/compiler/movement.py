@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How often something can move while a program runs, at most.
 
 A memory word, an operand of an array, a flit at an end or on a link, and the issue of an

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What messages load: links, injection and ejection; and the bound on their cycles."""
 
 from typing import Any, NamedTuple, TypeAlias

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which left operands stay in the array's operand buffer, and where."""
 
 from collections.abc import Iterable, Sequence

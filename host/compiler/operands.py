@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where instructions find their operands: in memory, or kept closer to an engine."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Groups of panels whose turn it is to be in the operand buffer, for the gradient of weights.
 
 The left operand of a gradient is read again for every panel of the right one. If it does not fit

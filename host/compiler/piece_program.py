@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Emits a training step in pieces that devices share: runs of layers, cut where rows cross."""
 
 from collections.abc import Iterable

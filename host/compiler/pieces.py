@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Compiles what a device has of a training that several share: a run of layers, or some rows."""
 
 from dataclasses import dataclass

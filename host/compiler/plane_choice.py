@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chooses the plane of each message, so that links and ejection ports share the load.
 
 The messages are known in advance, and the cores send at about the same rate, so the compiler knows

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of the choice of planes, compiled; ``plane_choice`` says what they do and why.
 
 Loads of eight cores' links are the bytes of a word. A set of cores, eight bits of it at a time,

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How many instructions the programs of some layers take, before there are edges and values."""
 
 from collections.abc import Iterable, Mapping

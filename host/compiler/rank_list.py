@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The list of a device's vertices: what dropout hashes where others have rows of the same matrices.
 """
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans which rows of the weight gradients are reduced together, and in how many digits.
 
 A *reduction group* is reduced into one buffer of accumulators, one parameter's rows after the

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names the rows that a batch sends where the whole graph's features stay in the memory channels.
 
 Each row lies in the core that owns its vertex. A batch's send list names the rows that are sent, in

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Windows of rows in which a product finds its left operand in the operand buffer.
 
 A matrix that does not fit the buffer would be read again for every panel of the product. A few rows

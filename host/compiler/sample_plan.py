@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where what a sample brings lies in memory: its edges, and how many rows of each kind it has."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Orders a program's instructions so that engines overlap, each waiting for just what it needs.
 
 Every instruction states what it reads and writes, and how long it takes. From that follows a graph

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Send lists: for each row of a core, the cores that need it and the plane of its flit."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sizes that instructions of a chip can name."""
 
 from hypercast.host.compiler.memory_map import CapacityError

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Packs a matrix word-sparse: only its non-zero words, each with its row.
 
 Words are stored panel by panel; an index tells where the words of each panel lie. The formats are

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Optimiser state as it lies in memory: sharded over the cores, row by row of the weight bank.
 
 Row ``r`` of a parameter in the weight bank belongs to core ``r mod N`` as its row ``r div N``. Each

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How long instructions take, and what they move.
 
 A formula for each, from what the hardware does. Latencies that blocks hold by their pipelines are

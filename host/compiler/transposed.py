@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The transposed matrix of a sample: for small ones SciPy takes longer to begin than to finish."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Verifies a compiled program: every instruction stays within what lies where it reads and writes.
 
 The chip does as it is told. An instruction that reads beyond an index waits for words that never

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The vertices that tensors have rows of, in strips that fit the accumulators."""
 
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where parameters lie in the weight bank, and in what parts they are reduced and updated."""
 
 from collections.abc import Iterable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the aggregations of a training step are expected to load, from a graph's statistics."""
 
 from collections.abc import Sequence

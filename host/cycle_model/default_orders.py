@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The default order of every layer's products, which is the same whatever chip trains."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A few neighbouring layers of a workload, for predictions that do not grow with its depth."""
 
 from collections.abc import Mapping, Sequence

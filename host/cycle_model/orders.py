@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chooses the order of every layer's products: that of the fewest predicted cycles."""
 
 import itertools

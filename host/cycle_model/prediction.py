@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Predicts a training step: its program, and when the controller would issue each instruction."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence

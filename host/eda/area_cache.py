@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Keeps what designs were synthesised to: each is once, and again if its entry is damaged."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Fits the area model to syntheses: ``python -m hypercast.host.eda.area_fit [FAMILY ...]``.
 
 It synthesises the chips of ``FITTED``, unless the cache has them, and writes ``area_fit.json`` anew

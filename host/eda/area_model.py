@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a chip takes of an FPGA without synthesis: from what its netlist consists of.
 
 Bits of operations are counted block by block in the netlist (``netlist_counts``), and memories

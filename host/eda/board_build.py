@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Builds the bitstream of a board with a serial port, and measures what that takes."""
 
 import resource

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whether a configuration fits a board, before its project is made: bounds, then estimates."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The largest graphs and layers that a configuration has room for, found with the compiler."""
 
 from collections.abc import Callable

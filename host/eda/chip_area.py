@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a chip takes of an FPGA, by synthesis: part by part, each once."""
 
 from collections import defaultdict

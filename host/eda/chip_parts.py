@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The parts of a chip that are synthesised by themselves."""
 
 import re

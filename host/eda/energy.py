@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """An estimate of a training step's energy: operations, and words moved by distance.
 
 Figures are of chips in 45 and 40 nm, not of FPGAs, whose logic takes about ten times as much (Kuon

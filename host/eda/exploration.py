@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Looks for the configuration of a board on which a training step takes least time.
 
 Shapes (lanes, cores, planes, ejection ports) are tried one by one, and then, for the best of them,

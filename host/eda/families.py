@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FPGA families that Yosys knows: how it synthesises for them, and what their cells take."""
 
 from dataclasses import dataclass, fields

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whether a configuration fits an FPGA, by bounds: before anything is converted or written.
 
 What is counted is the least that any tool needs. Memories: those of the manifest, whole blocks

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which RAM a memory becomes, and how many of it."""
 
 from dataclasses import dataclass

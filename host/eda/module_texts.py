@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RTLIL text, module by module, and what makes two modules the same."""
 
 import hashlib

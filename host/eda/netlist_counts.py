@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a netlist consists of before it is synthesised: bits of operations, and memories."""
 
 import re

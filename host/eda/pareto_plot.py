@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws configurations: time of a step over the share of the FPGA."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Placing and routing on an ECP5 with nextpnr: what its report says, and one block alone."""
 
 import tempfile

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whether nextpnr still gets nearer to a routed design.
 
 Its second router routes all nets, counts the wires that several nets use, and routes those nets

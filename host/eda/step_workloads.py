@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The same training step on many configurations, for ``explore``."""
 
 import dataclasses

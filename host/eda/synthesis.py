@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Synthesis with Yosys: what a design takes of an FPGA family."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a board is to those who look for a configuration: its FPGA, its clock, and its limits."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws what a chip takes of an FPGA: rectangles, as large as its blocks.
 
 The layout is that of squarified treemaps (Bruls, Huizing and van Wijk, VisSym 2000).

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files: the only readers of data, and durable writing."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Text for Matplotlib: drawn as it is, not typeset as a formula."""
 
 __all__ = ["drawn_text"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files that are the old ones or the new ones, whenever the machine stops, and whoever is near.
 
 Others may be able to write to the folder: all users of a machine to ``/tmp``, a group to its own.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files that are written to one folder."""
 
 from collections.abc import Iterable

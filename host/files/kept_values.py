@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values that are asked for again: kept in memory, then in a file, at most so much in each."""
 
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``python -m hypercast.host.fuzzing SEED NUMBER...``: make trials alone, and show what comes."""
 
 import sys

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values of any kind for the parts of a graph."""
 
 import contextlib

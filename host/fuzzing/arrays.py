@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged arrays, as graphs are made of in Python."""
 
 from collections.abc import Mapping

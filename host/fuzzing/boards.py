@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged clusters and plans: what describes several boards."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damage to bytes: of any file, of text, and of what archives and compressed files hold."""
 
 import gzip

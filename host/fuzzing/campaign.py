@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Many trials, on all processors; what crashes or hangs ends its process, not the others."""
 
 import multiprocessing

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All kinds of trials, and how often each is made."""
 
 from itertools import accumulate

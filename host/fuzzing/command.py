@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The command line in this process, as a user calls it."""
 
 from collections.abc import Collection

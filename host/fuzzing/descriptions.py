@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged descriptions of trainings: TOML and YAML files."""
 
 import tomllib

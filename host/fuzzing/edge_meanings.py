@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edges that are there several times, and weights that are almost the same, from every source."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damage to files: to their contents, to the values in them, or of what they are."""
 
 import io

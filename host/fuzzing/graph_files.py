@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged files and folders of graphs, of all formats."""
 
 from hypercast.host.fuzzing.command import run_command

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small graphs in every format of files, written and read again in the plainest way.
 
 Readers here trust what they read: they are for files that were accepted.

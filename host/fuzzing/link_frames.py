@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damaged frames of the serial link, in both directions, and such as no board sends."""
 
 from random import Random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Data sets of the Open Graph Benchmark for other tasks than a graph can be trained for."""
 
 import gzip

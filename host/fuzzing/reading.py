@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a graph says, in plain Python, to compare what was made of a file with what it says."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Options of how boards share a training, and plans whose numbers were edited."""
 
 import tomllib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A trial: what it is given, and what can come of it."""
 
 from collections.abc import Callable, Collection

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Damage to values: what JSON, TOML and YAML files say, and arrays."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trials one after the other in a process of their own, which may crash or hang."""
 
 import random

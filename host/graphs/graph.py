@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Graphs to train on: vertices with features, classes and splits, and weighted edges."""
 
 import math

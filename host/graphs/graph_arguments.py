@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a ``Graph`` is made from, checked; what reads or makes graphs needs no more than this."""
 
 from typing import TypedDict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checks of what a graph is made of; each returns its part as ``Graph`` keeps it."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What goes wrong with graphs, and what is worth to know of them."""
 
 from collections.abc import Iterator

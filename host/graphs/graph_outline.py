@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is known of a graph where others hold its edges and features."""
 
 from dataclasses import dataclass

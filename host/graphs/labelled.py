@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a graph has in common with what is known of one whose edges others hold."""
 
 from hypercast.reference.array_types import BoolArray, IntArray

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edges as a matrix, in which each is there once: what becomes of those between the same vertices.
 
 Sources differ in what they mean by an edge that occurs twice. ``Parallel`` lists the meanings of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of the order of vertices, compiled; ``rank_order`` says what it is."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Deals the vertices of a graph to cores, so that all have as many rows and about as many edges."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws a hypercube with the loads of its links."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs traffic through the simulated network and sums up what it took."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Traffic patterns: who sends how many messages where.
 
 The permutations are those of Dally and Towles, Principles and Practices of Interconnection

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws latency over load, beside the hypercube with the loads of its links."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a chip has a fixed number of: whether what some layers need fits it, by the compiler."""
 
 import math

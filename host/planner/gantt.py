@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Draws a plan's schedule: a row for each board and port, a bar for each micro-batch."""
 
 from matplotlib.figure import Figure

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a layer costs on a board: cycles by the cycle model, memory by the compiler's layout."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a training step consists of, for the planner: operators, what they cost, what joins them."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Evaluates pipelines: stages of layers on boards, worked off by a schedule."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans: who does what, what it takes, and why an alternative falls out."""
 
 from collections.abc import Iterable, Iterator, Mapping

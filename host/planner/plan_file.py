@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans as files: every number can be edited by hand, and is checked when it is read."""
 
 from collections.abc import Callable, Mapping

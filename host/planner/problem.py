@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the planner is asked: a network, on what, with which boards."""
 
 import itertools

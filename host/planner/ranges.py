@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Ranges of consecutive layers: what they cost, and how they are dealt to boards most evenly."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Asks every strategy, and compares what they found."""
 
 from collections.abc import Callable, Iterator, Mapping

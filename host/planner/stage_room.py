@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Room that boards have for stages of any operators, as searches of partitions ask for it."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the planner knows of the vertices and edges that a micro-batch works on."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The boards of a cluster: their last step, and what each of them waited for."""
 
 from html import escape

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checks what the files of a run say, before it is drawn."""
 
 from collections.abc import Mapping, Sequence

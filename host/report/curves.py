@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loss, and accuracy or F1, over the epochs."""
 
 from matplotlib.figure import Figure

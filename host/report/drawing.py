@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How pictures of a report look: colours that work on white and black, and SVG for a page."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the engines did: core by core over the step, and phase by phase."""
 
 from html import escape

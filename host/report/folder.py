@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A run as the report shows it."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads of the hypercube's links in the step."""
 
 import numpy as np

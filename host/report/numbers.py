@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How the numbers behaved: exponents of all tensors, and saturations, epoch by epoch."""
 
 from html import escape

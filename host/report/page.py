@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Puts a run's pictures and tables on one HTML page that needs nothing else."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each phase against what the chip could do at most: operations and memory traffic."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What comes first on the page: the result, and how it was reached; and at its end, settings."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """When each engine of each core was busy in the step."""
 
 from typing import Any

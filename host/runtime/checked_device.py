@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A device of which every tensor is compared with the reference after every step."""
 
 from hypercast.host.runtime.comparison import Comparison, compare

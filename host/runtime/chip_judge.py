@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Evaluates parameters on a whole graph, on the chip that trains them on samples."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Begins with a chip anew: nothing is left of a program that was broken off."""
 
 import fcntl

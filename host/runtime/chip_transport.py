@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Opens the transport to a chip: simulated, on a serial port, on PCIe, or mapped."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Word-for-word comparison of two devices' tensors."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Opens files that are devices; whatever else has the name of one is left as it is."""
 
 import errno

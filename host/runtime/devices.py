@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
 
 import abc

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Drives a chip through its AXI4-Lite port: identify, load, run, read back."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A job as a file that a driver in any language can load: blocks of words for the chip's window.
 
 The file is little-endian 32-bit words: ``HEADER`` fields, then for each parameter the ``PARAMETER``

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What was written into a chip's program memory."""
 
 from collections.abc import Iterable, Sequence

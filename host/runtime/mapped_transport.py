@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board whose registers are in this processor's address space, as a transport of the driver."""
 
 import mmap

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip's spaces: by the fastest way that a transport has to them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loss and hits of a chip's last program, from its counters."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Moves rows of matrices, and masks, between a chip's memories and the host."""
 
 from collections.abc import Iterator

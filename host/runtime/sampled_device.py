@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A device that trains on samples: an epoch is a step for each of them, or for each few."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence

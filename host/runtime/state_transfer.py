@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Moves a training's state between a chip and the host, and sums of gradients that are kept."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip whose training steps are in pieces: sums of gradients pass the host on their way."""
 
 from collections.abc import Callable, Mapping

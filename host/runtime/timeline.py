@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a chip did in one run of a program, from a recording of its engines and instructions."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes a run as a Chrome trace event file, which opens in Perfetto (ui.perfetto.dev).
 
 The format is the JSON one of "Trace Event Format" (Google, 2016): complete events (``X``),

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How the driver reaches a chip: registers, time, perhaps a back door to memories; or bytes."""
 
 import abc

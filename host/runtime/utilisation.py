@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What each engine did in a run, and what kept it from doing more."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The DMA channels of AMD's XDMA driver, behind which is a chip's bulk port."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board on PCIe, behind AMD's XDMA driver, as a transport of the driver."""
 
 import os

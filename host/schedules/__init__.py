@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Schedules of boards: what each does in which order, and when, by simulation of events."""

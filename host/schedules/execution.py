@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Works off a pipeline by a schedule: when each board does what."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pipelines: stages through which micro-batches go forward, and back."""
 
 import math

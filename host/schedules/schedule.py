@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Schedules: in which order the boards of a pipeline go forward and back."""
 
 from collections.abc import Callable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Simulates tasks that wait for each other and for what only one of them can use at a time."""
 
 import heapq

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """In which order a board of a pipeline takes the micro-batches of a step."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests every multiplier of the systolic arrays against the reference's arithmetic."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tells from the counters which link has failed."""
 
 from collections.abc import Iterator

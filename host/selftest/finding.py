@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a self-test finds."""
 
 from typing import NamedTuple

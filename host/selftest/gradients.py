@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests the arrays where they accumulate, and the digits that carry their sums to the owners."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The messages by which links are tested: who sends which words to whom, in which plane."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests every link in every plane, by messages whose payload takes each bit through 0 and 1.
 
 A case is one AGGREGATE. What arrives is drained to memory as it is, so what a core has there is

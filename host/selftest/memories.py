@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests every memory that the window reaches: each bit as 0 and as 1, each address by itself."""
 
 from collections.abc import Callable, Iterable, Iterator

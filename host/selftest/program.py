@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small programs for tests of the chip."""
 
 from collections.abc import Iterable, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The self-test: memories, links, arrays and a training step, in this order."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a training step and an evaluation, and compares every tensor with the reference."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training on a whole graph that boards share, of which the leader holds no more than others."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whether the boards of a cluster have room and chips for their shares of a training."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checkpoints: all that a training needs to go on with the same bits, and what it is of."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The file of a checkpoint, which is read as it was written, or refused.
 
 It is safetensors: int32 tensors ``W1.master``, ``W1.momentum``, ...; of the best epoch so far

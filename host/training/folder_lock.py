@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One process at a time writes to a folder."""
 
 import errno

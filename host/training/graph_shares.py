@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What boards that train on a whole graph together are given of it."""
 
 import pickle

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a training has been so far, epoch by epoch, as people see it."""
 
 from html import escape

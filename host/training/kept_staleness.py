@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is older in a training, as its checkpoints name it; so a run goes on as it was begun."""
 
 from collections.abc import Mapping, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers that are given layer by layer: none may be left over."""
 
 from hypercast.host.training.description.conversion import DescriptionError

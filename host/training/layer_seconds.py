@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Seconds of a layer's passes on a board of a cluster, for virtual clocks."""
 
 from functools import cache

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Accuracy and F1 of predictions, of one class per vertex or of several, and of each split.
 
 F1 is the harmonic mean of precision and recall, ``2 TP / (2 TP + FP + FN)``: *micro* of the counts

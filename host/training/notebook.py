@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Progress in notebooks: a line of text that changes, below the cell that runs."""
 
 import sys

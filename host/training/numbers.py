@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How well the integers of a training step stand for real numbers, tensor by tensor."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The default orders of a training's products: of its network, and of what it is trained on."""
 
 from collections.abc import Sequence

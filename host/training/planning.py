@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans of a training: what the planner is asked of a graph, and what boards do by its answer."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a trained model says about every vertex, and the files it is kept in."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Prepares a graph for the chip, and opens devices."""
 
 from collections.abc import Callable, Mapping

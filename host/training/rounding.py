@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What rounding to elements loses: warned of where it is much, refused where a column vanishes."""
 
 import math

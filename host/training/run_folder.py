@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The folder of a run: its description, what happened in each epoch, and its checkpoint."""
 
 import contextlib

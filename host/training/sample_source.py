@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples of the vertices to train on, epoch by epoch."""
 
 from collections.abc import Callable, Iterator, Sequence

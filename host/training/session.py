@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What one process did of a run: when, by which command, and for how long."""
 
 import contextlib

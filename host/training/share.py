@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Opens the devices of boards that share a training: the leader's, and those of the others."""
 
 from collections.abc import Callable, Iterator

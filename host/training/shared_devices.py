@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Opens the device of a board that trains with others: a reference, or a chip."""
 
 from collections.abc import Callable, Sequence

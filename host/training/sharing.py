@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What boards can share of a training, and whether all of them train the same."""
 
 import functools

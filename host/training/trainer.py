@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trains a model of a graph, epoch by epoch: for Python and for the command line alike."""
 
 import contextlib

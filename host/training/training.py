@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is trained, and how: prepared for devices, alone or of several boards."""
 
 from collections.abc import Callable, Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What asks for the words of an AGGREGATE."""
 
 from functools import partial

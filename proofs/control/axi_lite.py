@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The AXI4-Lite subordinate."""
 
 from types import SimpleNamespace

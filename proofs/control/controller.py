@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The controller's issue of instructions."""
 
 from unittest.mock import patch

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The watchdog of programs."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The host's window."""
 
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folding: a folded module is each of its instances in turn."""
 
 from functools import partial

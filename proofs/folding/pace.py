@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pacing: a paced module is the module itself, in the last slot of several."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The reader of runs of words in bursts."""
 
 from functools import partial

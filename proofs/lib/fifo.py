@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Amaranth's FIFOs, which blocks rely on."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The reader of lists of ranks."""
 
 from functools import partial

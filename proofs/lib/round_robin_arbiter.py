@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The round-robin arbiter."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The skid buffer."""
 
 from amaranth.hdl import Assert, Assume, Module, Value

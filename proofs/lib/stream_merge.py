@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The merge of several streams."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The unpacker."""
 
 from functools import partial

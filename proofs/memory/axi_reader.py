@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The reader of AXI4."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The crossbar of writes."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A router's ejection port."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A router's input buffer."""
 
 from functools import partial

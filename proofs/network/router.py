@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a router promises between neighbours that keep the credit protocol, as proofs of its ports.
 
 Flits are told apart by a tag in their payload. One or two arbitrary tags are watched, all other

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The buffer of received frames."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A session of the link."""
 
 from amaranth.hdl import Assert, Assume, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The FIFO at the end of a pipeline that cannot stall."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Behind an ejection port: flits in, weighted additions into accumulators of its own."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows that the vector unit stored for an AGGREGATE."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Prefetched words of one aggregator's edge streams, handed out edge by edge."""
 
 from amaranth.hdl import Array, Cat, Const, Module, Mux, Signal, signed, unsigned

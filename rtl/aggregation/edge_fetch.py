@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Prefetches the words of all edge streams, as fast as the aggregators use them up."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, ResetInserter, Signal, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads an edge set's header: how many edges, and where each stream lies."""
 
 from amaranth.hdl import Module, Signal, unsigned

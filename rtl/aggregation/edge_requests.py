@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Decides which words of the edge streams are read next."""
 
 from amaranth.hdl import Module, Mux, Signal

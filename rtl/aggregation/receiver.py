@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Receiving side of the aggregate engine: aggregators, edges, and what is still to come."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Counts the digits of gradients that are still to arrive."""
 
 from amaranth.hdl import Module, Mux, Signal

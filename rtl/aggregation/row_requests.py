@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which words of a panel the sender reads: all of them, or those that a send list names."""
 
 from amaranth.hdl import Module, Mux, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sending side of the aggregate engine: a panel's rows become multicasts."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads memory for several purposes at a time and tells the words apart."""
 
 from amaranth.hdl import Module, ShapeLike, Signal, unsigned

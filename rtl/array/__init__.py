@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The array engine: products of matrices, dense or word-sparse."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The array engine: MATMUL and GRADIENT."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the array engine keeps of an instruction while it works on it."""
 
 from amaranth.hdl import Mux, Value, ValueLike

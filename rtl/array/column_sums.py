@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Adds up the right operand's words of a GRADIENT's first tile."""
 
 from amaranth.hdl import Module, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Streams the words of a matrix of which all words are stored."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sends finished weight gradients from the systolic array to the cores that own their rows."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dropout masks for the words of a matrix, in the order in which they are read."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Brings the left operand of an instruction, dense or word-sparse, from memory or the buffer."""
 
 from amaranth.hdl import Module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the left operand of the array consists of."""
 
 from amaranth.lib import data

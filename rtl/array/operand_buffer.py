@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Keeps left operands close to the array, so that they are read from memory once."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Brings the operand words of an instruction together for the systolic array."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where the panels of a matrix lie in memory."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads where the panels of a word-sparse matrix lie in memory."""
 
 from amaranth.hdl import Module, Signal

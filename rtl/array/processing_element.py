@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One multiplier and accumulator of the systolic array."""
 
 from amaranth.hdl import Module, Mux, Signal, signed

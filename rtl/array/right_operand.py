@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads the right operand of a GRADIENT."""
 
 from amaranth.hdl import Module, Mux, Signal

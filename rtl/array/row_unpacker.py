@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Gives the words of a word-sparse matrix their rows."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The dual-mode systolic array."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads tiles of weights into the systolic array's shadow registers."""
 
 from amaranth.hdl import Module, Signal

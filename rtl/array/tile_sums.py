@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What each tile adds to the array's running sums."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AXI4-Lite subordinate in front of a simple register bus."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A burst of the bulk port: what its address names, and whether it may be."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core's end of the host's window and of the bulk port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bulk port: AXI4 bursts to and from the cores' memories, beside the window."""
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal

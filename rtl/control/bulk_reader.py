@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns the read bursts of the bulk port into requests to cores, and answers to beats."""
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns the write bursts of the bulk port into requests to cores."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the host port and the controller tell each other."""
 
 from amaranth.lib import wiring

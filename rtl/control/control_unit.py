@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All that the chip has once: host port and controller, facing the cores. Wiring only."""
 
 from amaranth.hdl import Cat, Module, ResetInserter

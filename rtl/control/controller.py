@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's controller: issues a program's instructions to all cores."""
 
 from amaranth.hdl import Module, Mux, Signal

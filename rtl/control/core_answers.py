@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Brings the cores' answers together: of one core, or the sum over all of them."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core's end of the host's window."""
 
 from amaranth.hdl import Module, Signal

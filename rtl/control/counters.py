@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core's performance counters and metrics."""
 
 from amaranth.hdl import Array, Cat, Module, Mux, Signal

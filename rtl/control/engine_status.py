@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What all cores' engines do, seen from the controller."""
 
 from amaranth.hdl import Module, Signal

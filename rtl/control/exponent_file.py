@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exponent file: what the controller knows about each tensor."""
 
 from amaranth.hdl import Module, Mux, Signal, signed, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tensor exponents: chooses them, and the shifts that follow from them."""
 
 from amaranth.hdl import Module, Mux, Signal, signed

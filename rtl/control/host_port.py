@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's host port: AXI4-Lite registers and the window behind them."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value

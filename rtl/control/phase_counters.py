@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cycles the program spent in each of its phases."""
 
 from amaranth.hdl import Module, Mux, Signal

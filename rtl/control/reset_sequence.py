@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Resets the cores when the host asks for it: first their memories finish, then they are reset."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core's row counts, one for each set of vertices a program names."""
 
 from amaranth.hdl import Module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Notices that a running program has come to a standstill, or would never end."""
 
 from amaranth.hdl import Module, Signal

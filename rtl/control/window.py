@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The host port's window into the controller's and the cores' address spaces."""
 
 from amaranth.hdl import Module, Mux, Signal

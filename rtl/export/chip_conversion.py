@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Converts the chip to RTLIL and Verilog: each part once, and a top that instantiates them."""
 
 from collections.abc import Callable

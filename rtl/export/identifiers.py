@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names that Verilog 2005, SystemVerilog 2017 and C take alike."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The ports of the exported chip: their names, and the interfaces that they belong to."""
 
 from collections.abc import Iterator

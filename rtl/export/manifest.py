@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Describes a generated chip to machines: ports, registers, memories, configuration hash."""
 
 from typing import Any

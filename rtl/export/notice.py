@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What every generated file begins with: licence, configuration and its hash."""
 
 from hypercast.rtl.config import INTERFACE_VERSION, Config

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What can be chosen of an exported chip besides its configuration."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of signals in Verilog without ``$``, which waveform viewers and scripts stumble over.
 
 Amaranth calls what has no name in the sources ``$1``, and tells signals of one name apart by a

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RTLIL, Yosys' language, of a component."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The top of the exported chip, in Verilog: names that tools know, and a reset as AMBA has it."""
 
 from collections.abc import Iterator, Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of signals under Python 3.13, as older versions give them.
 
 Amaranth names a signal like the variable that it is assigned to, which it reads from the bytecode.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes RTLIL as Verilog that simulates as it synthesises."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How many levels of logic lie before each net of a netlist."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Lets AXI4-Lite transfers happen in some cycles only. Wiring only."""
 
 from amaranth.hdl import Module

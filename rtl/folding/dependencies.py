@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What of a netlist must be known early, and what is the same in all instances."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Converts a component to RTLIL, after a change to its flat netlist."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folds instances of a module into one, which is each of them in turn.
 
 Time is divided: ``slots`` cycles of the clock are one cycle of all instances, and slot ``k`` is

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip with all cores folded into one. Wiring only."""
 
 from amaranth.hdl import (

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Converts the parts of a folded chip to RTLIL: the core, folded, and the control unit, paced."""
 
 from hypercast.rtl.config import Config

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What folded cores send each other: a cycle of the chip's links, while the next is written."""
 
 from amaranth.hdl import Cat, Module, Signal

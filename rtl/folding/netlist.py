@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A flat module as Yosys writes it to JSON, to be looked at and changed."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The registers of a flat netlist, as what they hold next."""
 
 from dataclasses import dataclass, replace

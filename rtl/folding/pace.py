@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Makes each cycle of a module several of the clock, and gives its long paths several as well.
 
 A module that changes in the last slot only has all slots before to compute in. Tools that place and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Nets of slots to come, and RAM with an entry for each instance."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Gives the longest paths of a folded module two slots instead of one.
 
 Whatever is computed for an instance is needed only when its next slot comes, so a path that is too

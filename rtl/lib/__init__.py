@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts that several blocks use: memories, arbiters, streams, readers."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Two buffers of accumulators."""
 
 from amaranth.hdl import Module, Mux, Signal

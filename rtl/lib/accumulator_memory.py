@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows of accumulators in one memory."""
 
 from amaranth.hdl import Module, Mux, Signal

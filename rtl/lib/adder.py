@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Adders that take the logic in front of them in."""
 
 from amaranth.hdl import C, Cat, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads runs of consecutive memory words in bursts."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned

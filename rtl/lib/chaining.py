@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Lets an instruction read rows while another one is still storing them."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A long delay of wide values."""
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal

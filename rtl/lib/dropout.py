@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dropout decisions, hashed from (key, vertex, feature); see ``arithmetic.keep_mask``."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

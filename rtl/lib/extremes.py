@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The smaller and the larger of two values, and how many rows a tile has."""
 
 from amaranth.hdl import Mux, Value, ValueLike

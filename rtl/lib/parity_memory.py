@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A memory that tells when a word in it has changed by itself."""
 
 from collections.abc import Sequence

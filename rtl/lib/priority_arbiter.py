@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Arbiter that grants the most urgent of several requests."""
 
 from itertools import combinations

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which kind of RAM a large memory should become, as synthesis tools are told."""
 
 __all__ = ["ram_style"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads the ranks of rows whose vertices do not lie where their ranks would have them."""
 
 from amaranth.hdl import Module, Signal

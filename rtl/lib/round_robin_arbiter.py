@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Round-robin arbiter, and the multiplexer that goes with its one-hot grants."""
 
 from collections.abc import Iterable

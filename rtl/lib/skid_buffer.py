@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cuts the combinational paths of a stream."""
 
 from amaranth.hdl import Module, Mux, ShapeLike, Signal, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Merges several streams into one."""
 
 from amaranth.hdl import Cat, Module, ShapeLike, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns a stream of memory words into a stream of records."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AXI4 with the signals a memory controller's port needs."""
 
 from amaranth.hdl import Cat, Const, Value, ValueLike

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A memory channel in external memory, through AXI4."""
 
 from amaranth.hdl import Module

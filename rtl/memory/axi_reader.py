@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns a channel's read requests into AXI4 bursts."""
 
 from amaranth.hdl import Module, Mux, ResetInserter, Signal

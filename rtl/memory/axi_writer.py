@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Combines a channel's writes into AXI4 bursts."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Shares a core's two memory channels among the clients that read."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A memory channel with the latency and the stalls of an HBM2 pseudo-channel, for simulation."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal

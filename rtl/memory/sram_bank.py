@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A memory channel in on-chip RAM."""
 
 from amaranth.hdl import Module, Mux, Signal

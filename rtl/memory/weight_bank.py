@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A core's copy of the weights."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How old a flit is, roughly: the network's clock, and the ages of flits by it.
 
 Older flits go first. That keeps the busiest resource fed on almost every traffic pattern (age-based

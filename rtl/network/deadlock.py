@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Proof that the network cannot deadlock, made anew for every router that is built.
 
 The nodes of the channel dependency graph are the routers' input buffers, (core, dimension, plane).

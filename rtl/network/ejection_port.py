@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One of the ports at which a router hands flits to its core."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All routers of a chip and the links between them."""
 
 from amaranth.hdl import Module

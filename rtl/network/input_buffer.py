@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Buffer for the flits of one plane that come to a router from one side."""
 
 from itertools import combinations

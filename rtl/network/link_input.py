@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The receiving end of a link: sorts flits by plane, returns credits and watches for faults."""
 
 from amaranth.hdl import Cat, Module, Signal

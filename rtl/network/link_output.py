@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The sending end of a link: arbitration, credits, the output register and its parity."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which outputs the flits of an input buffer ask for, in order, in registers."""
 
 from amaranth.hdl import Const, Module, Mux, Signal

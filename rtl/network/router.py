@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One corner of the hypercube network."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Multicast e-cube routing with rotated dimension orders.
 
 A flit's destinations are a set of cores, a bit each, relative to the core that holds it: bit ``k``

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hypercube: which core is joined to which.
 
 Two cores are neighbours across dimension ``d`` if their addresses differ in bit ``d`` alone. This

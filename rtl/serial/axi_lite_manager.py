@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns register accesses into AXI4-Lite transactions."""
 
 from amaranth.hdl import Cat, Const, Module

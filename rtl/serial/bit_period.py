@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The length of a bit on a serial line, in fractions of a clock cycle."""
 
 __all__ = ["FRACTION", "bit_period", "check_bit_period"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bridge between bytes and the chip's AXI4-Lite port. Wiring only."""
 
 from amaranth.hdl import Module

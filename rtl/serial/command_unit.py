@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Carries out commands that came over the link, each once."""
 
 from amaranth.hdl import Array, Module, Mux, Signal

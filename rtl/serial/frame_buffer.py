@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Keeps frames until they are read, and forgets those that turn out to be bad."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Takes frames out of a stream of bytes, and throws away what is none."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

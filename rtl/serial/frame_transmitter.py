@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Makes frames of words, as a stream of bytes."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Words of frames, as they pass between the blocks of the link."""
 
 from amaranth.hdl import unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Layouts of a frame's words; `protocol` has the numbers in them."""
 
 from amaranth.hdl import unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The serial link's frames, as bridge and host share them; `docs/link.md` explains them.
 
 This module imports no Amaranth.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Holds the chip in reset for long enough."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Keeps the results of the last commands, so that they can be sent again."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

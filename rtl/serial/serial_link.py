@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The serial link: a UART and the bridge behind it. Wiring only."""
 
 from amaranth.hdl import Module

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Decides which commands are new, which were carried out before, and which came too early."""
 
 from amaranth.hdl import Module, Signal

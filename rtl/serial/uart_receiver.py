@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Receives bytes from a serial line."""
 
 from amaranth.hdl import Cat, Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sends bytes over a serial line."""
 
 from amaranth.hdl import Cat, Const, Module, Signal

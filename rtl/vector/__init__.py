@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The vector unit: rounding, bias and activation, the loss, and the optimiser."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where Adam goes: the momentum over the root of the second moment, one per cycle."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed

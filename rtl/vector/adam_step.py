@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What Adam adds to SGD: the second moment, and the momentum over its root."""
 
 from amaranth.hdl import Module, signed

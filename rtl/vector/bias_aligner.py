@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads a row of biases and brings it to the scale of the accumulators."""
 
 from amaranth.hdl import Cat, Module, Signal, signed

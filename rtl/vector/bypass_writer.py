@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stores what the vector unit writes where its next readers find it without memory."""
 
 from amaranth.hdl import Module, Mux, Signal

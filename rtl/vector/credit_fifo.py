@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A FIFO at the end of a pipeline that cannot stall."""
 
 from amaranth.hdl import Module, Shape, ShapeLike, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """DRAIN: accumulators to memory."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes DRAIN's words, and masks between them."""
 
 from amaranth.hdl import Module, Signal, unsigned

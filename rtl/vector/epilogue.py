@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What becomes of accumulators on their way to memory: bias, selection, rounding, scale."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

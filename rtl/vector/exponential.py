@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Powers of two with negative exponents, by table and interpolation."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Second pass of LOSS over a row: exponentials and their sum."""
 
 from operator import add

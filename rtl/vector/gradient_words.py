@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Joins the groups LOSS works on to the panels it writes."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A function of one variable by table, between its entries by straight lines."""
 
 from collections.abc import Sequence

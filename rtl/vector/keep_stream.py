@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The dropout decisions of a run of rows."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

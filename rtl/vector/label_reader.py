@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads what LOSS has to know of vertices besides their logits."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Logarithms of numbers from one to two, by table and interpolation."""
 
 from math import log2

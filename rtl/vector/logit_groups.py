@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cuts the panels LOSS reads into the groups it works on."""
 
 from amaranth.hdl import Module, Mux, Signal, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """LOSS: cross-entropy, its gradient and the metrics."""
 
 from amaranth.hdl import Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Last pass of LOSS over a row: the gradient."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

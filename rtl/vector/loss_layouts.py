@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the stages of LOSS hand on."""
 
 from amaranth.hdl import signed, unsigned

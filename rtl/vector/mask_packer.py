@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Packs rows of mask bits into memory words."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The mask that DRAIN reads from memory."""
 
 from amaranth.hdl import Module

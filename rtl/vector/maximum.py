@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """First pass of LOSS over a row: the largest logit."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sums of losses, and counts of hits and misses, per split."""
 
 from amaranth.hdl import Module

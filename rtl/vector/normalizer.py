@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Between LOSS's passes over a row: logarithm and reciprocal of the sum."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal

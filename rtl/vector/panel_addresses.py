@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Addresses of a matrix that is walked row by row, or by several rows at a time."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads a matrix row by row although it is stored panel by panel."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, unsigned

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The largest magnitude of an instruction's results."""
 
 from amaranth.hdl import Module, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small pieces that the pipelines of the vector unit share."""
 
 from collections.abc import Callable, Iterable

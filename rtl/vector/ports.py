@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How the vector unit's engines write to memory."""
 
 from amaranth.lib import wiring

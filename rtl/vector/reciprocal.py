@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Weighted reciprocals."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The one rounding of the chip: shift, round half to even, saturate."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Adam's second moment, one per cycle."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

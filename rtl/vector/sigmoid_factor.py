@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What turns exponentials to sigmoids."""
 
 from amaranth.hdl import Cat, Module, unsigned

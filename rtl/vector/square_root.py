@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Square roots, one per cycle."""
 
 from amaranth.hdl import C, Cat, Module, Signal

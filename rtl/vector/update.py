@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UPDATE: the optimiser's step on the rows of weights this core owns."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, Value

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The optimiser's arithmetic for one weight per cycle."""
 
 from amaranth.hdl import C, Cat, Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What UPDATE works on: optimiser state and summed gradients, element by element."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, signed

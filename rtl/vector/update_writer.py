@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Writes back optimiser state and sends out new weights."""
 
 from amaranth.hdl import Module, Mux, Signal, signed

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The vector unit: DRAIN, LOSS and UPDATE, and what they share."""
 
 from amaranth.hdl import Module, Signal

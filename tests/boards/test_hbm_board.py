@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The boards' descriptions, and what does not fit them."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Projects for boards with HBM: complete, consistent, the same each time, and well-formed."""
 
 import re

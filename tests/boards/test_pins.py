@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every pin that a project places, against a second source."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Projects for boards with a serial port: pins, clocks and scripts, and what is refused."""
 
 import re

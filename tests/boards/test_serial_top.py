@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The generic board: that it is complete, and that its clock suits its serial port."""
 
 import pytest

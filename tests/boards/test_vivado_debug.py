@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The logic analyser of a board: a clock, and a probe for each bus that is marked."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Projects for boards with a processor: the block design connects everything, once."""
 
 import re

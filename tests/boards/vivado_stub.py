@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs the Tcl of a project with commands of Vivado that only record how they are called."""
 
 import shutil

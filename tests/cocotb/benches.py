@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the cocotb benches share: starting a design, stream agents, and running under pytest."""
 
 import os

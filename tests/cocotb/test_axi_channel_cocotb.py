@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiChannel under cocotb: an independent AXI4 memory, with random latency and pauses on all five
 channels, that refuses bursts across 4 KiB and fails where told to."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bulk port of a whole chip under cocotb: an independent AXI4 manager, beside the window."""
 
 import random

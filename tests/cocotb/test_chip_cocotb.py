@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The whole chip's Verilog under cocotb with Verilator, through its AXI4-Lite port.
 
 ``tests/examples`` trains the same Verilog on Verilator in every ``make test``.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The cocotb runner itself, on a stream FIFO: both simulators, and what a failure looks like."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip with AXI4 managers trains in one external memory, an independent one, word for word."""
 
 import logging

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """HostPort under cocotb: an independent AXI4-Lite manager, with pauses on all five channels."""
 
 import random

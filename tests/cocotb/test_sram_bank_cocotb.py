@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SramBank under cocotb: reads see earlier writes, and only those, under every pause."""
 
 import random

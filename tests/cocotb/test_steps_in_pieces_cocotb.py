@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Steps in pieces on the chip's Verilog: the bits of the reference, through the AXI4-Lite port."""
 
 import cocotb

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """StreamMerge under cocotb: nothing lost, doubled or reordered per input, under every pause."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Unpacker under cocotb: every bit arrives, low bits first, under every pause."""
 
 import random

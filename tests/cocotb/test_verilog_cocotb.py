@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What ``rtl.verilog`` writes simulates like the design it came from."""
 
 import cocotb

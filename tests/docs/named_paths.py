@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whether a path that a page or figure names is one of the checkout."""
 
 import re

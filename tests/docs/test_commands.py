@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pages: trainings and plans of bundled graphs run as they are written, one after another."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The site's settings: signatures on the page of the Python API, and whose copyright it is."""
 
 import importlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Prose of the pages: lines are wrapped, and links lead to headings that exist.
 
 README leads to everything, and docstrings are no fragments.

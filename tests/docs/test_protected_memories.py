@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The table of protected memories names every memory of the netlist, and no other."""
 
 from fnmatch import fnmatchcase

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pages: every file, folder and name of the source that a page names exists."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The C driver as a library of Python: compiled for a configuration, with its bus a transport."""
 
 import ctypes

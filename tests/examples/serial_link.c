@@ -1,3 +1,5 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
 /* What is inline in hypercast_serial.h, for a program that loads a library. */
 #include "hypercast_serial.h"
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The C driver against registers alone: what it writes, what it refuses, what it reports."""
 
 import zlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The serial link's end in C, over lines with faults: every access is made once, in order."""
 
 import ctypes

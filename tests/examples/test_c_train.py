@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The example program in C: its transports, and that everything that can go wrong ends with why."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The examples with cocotb on the exported Verilog, as a stranger would run them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The example notebook runs, and its cells show what people read at a glance."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The examples that describe trainings, and those in Python, run as they stand."""
 
 import json

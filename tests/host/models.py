@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small models for tests of compiler, driver and devices."""
 
 from dataclasses import replace

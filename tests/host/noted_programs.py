@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Digests of programs and of reference states: small trainings of every kind.
 
 Programs are those of `hypercast bench model`, whose figures are about them; so a change is one of

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reads word-sparse memory images, word by word, as the format is documented."""
 
 import numpy as np

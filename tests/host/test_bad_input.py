@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bad input is refused with a message, and odd input is none: from graph to compiled job.
 
 What ``Graph`` refuses is in ``test_graph.py``, damaged files are in ``test_datasets.py``, what does

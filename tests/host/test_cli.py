@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The command line: output for people and machines, and errors without tracebacks."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The checkout as the packaging tests see it: folders, modules, and what they import."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every public function says the types of what it takes and returns."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Who imports whom, and the shape of modules, read from the source."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which package may import which: every pair is listed, and no import runs in a circle."""
 
 from graphlib import TopologicalSorter

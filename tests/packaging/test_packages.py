@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The package list equals the tree, and only ``hypercast`` reaches site-packages."""
 
 import email

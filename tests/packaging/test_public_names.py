@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What users import: names that editors and type checkers see, and the command as a module."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files are read through ``hypercast.host.files.reading`` only."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What people look for in a repository: where links lead, how to cite, how it is tested."""
 
 import datetime
@@ -9,7 +10,7 @@ import pytest
 import yaml
 
 import hypercast
-from tests.packaging.source_tree import ROOT
+from tests.packaging.source_tree import FOLDERS, ROOT
 
 README = (ROOT / "README.md").read_text()
 readme = runpy.run_path(str(ROOT / "setup.py"))["readme"]
@@ -50,6 +51,18 @@ def test_the_citation_is_of_this_version():
     [paper] = found["references"]
     assert paper["url"] in README and len(paper["authors"]) == 5
     assert paper["year"] <= datetime.date.today().year
+
+
+def test_every_source_says_its_licence():
+    line = re.compile(r"(#!.*\n)?(#|//) SPDX-License-Identifier: BSD-2-Clause\n")
+    sources = [path for folder in (*FOLDERS, "docs", "examples", "tests")
+               for suffix in ("py", "c", "h", "cpp")
+               for path in (ROOT / folder).rglob(f"*.{suffix}")
+               if not {"build", "generated"} & {*path.relative_to(ROOT).parts}]
+    assert len(sources) > 1000
+    missing = [path for path in (*sources, ROOT / "setup.py")
+               if (text := path.read_text(encoding="utf-8")) and not line.match(text)]
+    assert not missing
 
 
 def test_the_workflow_runs_what_any_machine_runs():

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Requirements name ranges, and what is tested is one version of each, pinned."""
 
 import tomllib

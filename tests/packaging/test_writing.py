@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files that are kept are written through ``hypercast.host.files.durable_file`` only.
 
 Whoever writes where others can write as well has to do without names that they can foresee, and

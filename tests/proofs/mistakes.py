@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Mistakes to be put into blocks, and the claims that they break."""
 
 import inspect

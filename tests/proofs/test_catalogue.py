@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Everything that is claimed of blocks is proved."""
 
 import pytest

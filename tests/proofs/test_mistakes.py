@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The proofs can fail: each claim is refuted by a counterexample when its block has a mistake."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The solver says what is proved, and why something is not."""
 
 import pytest

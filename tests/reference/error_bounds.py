@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bounds of the errors that the roundings of a training step may cause."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The definition of a training step, in fractions."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random graphs and small networks for tests of the references."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Networks of layers that read any that come before them."""
 
 from hypothesis import strategies as st

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of Adam's integer arithmetic against real numbers, with the errors that follow from it."""
 
 from fractions import Fraction

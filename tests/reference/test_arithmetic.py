@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every function of the integer arithmetic against its definition in Python's integers."""
 
 from fractions import Fraction

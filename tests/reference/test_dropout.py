@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dropout: its constants, and what it does to matrices."""
 
 import math

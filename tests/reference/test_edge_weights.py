@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edge weights are rounded finely enough for every vertex, in as many edges as that takes."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exponents that tensors have in common."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every kind of layer, against the definition in fractions and against real numbers."""
 
 from dataclasses import replace

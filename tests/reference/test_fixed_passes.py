@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Passes without an optimiser; ``test_fixed_layers`` and ``test_fixed_gnn`` test what they give."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Products of real matrices, and the threads that compute them."""
 
 import numpy as np

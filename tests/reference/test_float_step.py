@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The float64 tensors of a step by name, against the layers of the float model."""
 
 import numpy as np

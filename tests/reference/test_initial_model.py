@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What devices have in common, and what each has for itself."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The state before the first step: what it consists of, and what it refuses."""
 
 import numpy as np

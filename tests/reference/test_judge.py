@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Evaluations of parameters that were trained elsewhere."""
 
 from dataclasses import replace

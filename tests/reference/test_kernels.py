@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Machine code is kept, found again, built anew if it is damaged, and done without if it cannot be
 kept."""
 

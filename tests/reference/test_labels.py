@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Labels and loss weights: what fits, and mantissas within their bound."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The losses' integer definitions against real numbers."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Models by name: their structure, and their outputs by formulas of their own, vertex by vertex."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exponents of momenta: headroom in the first step, and how they follow gradients."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Networks: layers that fit, their weights, and initial parameters."""
 
 import math

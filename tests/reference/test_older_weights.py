@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Older weights: what gradients are of, by steps with the weights given by hand."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Matrices are rounded half to even to the finest mantissas that fit, and may share no factor."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The learning rate schedule: which factor holds when, and what is refused."""
 
 import math

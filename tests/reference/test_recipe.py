@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Recipes: what is refused, what is not given, and what the constants mean."""
 
 import math

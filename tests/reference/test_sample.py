@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples: what is rounded how, and what is refused."""
 
 import numpy as np

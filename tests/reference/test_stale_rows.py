@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows of the step before: kept, averaged, aligned to this step's exponent, and summed."""
 
 from fractions import Fraction

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The step graph: what it says of networks of every kind, and the witnesses that do not read it."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A step on several samples: one definition, whoever computes which of them, and when."""
 
 from dataclasses import replace

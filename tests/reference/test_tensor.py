@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tensors: what they are, and the names by which they are written."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The rules of updates, against formulas in float64 that are written out here."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Changes bits in the memories of a block while it is simulated."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stands in for the vector unit that keeps rows in an engine's memory."""
 
 __all__ = ["store"]

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What an access says of a decoded instruction."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip's wiring: every port of every part has one other end, in every number of dimensions."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Config: what it refuses and how it says so, and the values derived from it."""
 
 import dataclasses

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Core: it can be built with every value of every field that shapes it, and every pair of them; its
 parts are connected as a training needs them.
 """

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """DebugTap: what it watches is in marked registers, a cycle later, and stays in the Verilog."""
 
 import re

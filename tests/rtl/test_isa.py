@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Instruction encoding: round trips, refusals, and fields that do not overlap."""
 
 import enum

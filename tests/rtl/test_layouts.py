@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Layouts: the hardware's view of an instruction is the encoder's, flits hold what they must."""
 
 import pytest

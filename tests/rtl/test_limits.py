@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Limits that hardware and compiler share."""
 
 import pytest

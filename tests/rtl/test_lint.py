@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Verilator's lint finds nothing in the Verilog but what is waived, and each waiver is needed."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Placement: every vertex has one place, and cores hold as many as each other."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Scalars of NumPy are the plain values that they hold, and what is no number is none."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The register map: no two things at one place, and everything can be reached."""
 
 import hashlib

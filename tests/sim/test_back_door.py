@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BackDoor: words in banks, with their parities."""
 
 import numpy as np

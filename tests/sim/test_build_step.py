@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Running a tool: what it says, how it fails, and that it can be stopped with all it started."""
 
 import time

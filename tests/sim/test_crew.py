@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Threads do every task once a turn, however many there are, also after a rest."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of ports as CXXRTL makes them."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The compiled chip: what a reset does to it, and several groups of cores, by several threads."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FST files show what the VCD files show that they were made of."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """C++ of cells, for eight cores at once, against numbers of any width; memories, row by row."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A library that was damaged in the cache is compiled again, and can be loaded."""
 
 import ctypes

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FaultyLine: what it injects is what it says, and nothing else is lost."""
 
 import random

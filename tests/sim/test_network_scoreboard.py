@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The scoreboard notices whatever can go wrong, and nothing else."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The compiled network: exact deliveries, latencies, faults and watchdogs."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random multicast traffic over networks of all sizes: a scoreboard and three watchdogs.
 
 The long version sends 50,000 messages through each of 42 networks.

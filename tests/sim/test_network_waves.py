@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Waveforms of the network: what the routers' ports do, cycle by cycle, as the run says."""
 
 from collections import defaultdict

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts of a netlist: blocks keep what only registers show of them; wires join whole ports."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How many processors a process may use: those of the machine, or what a container is given."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pseudo-terminals: bytes, clients that come and go, and machines that have none."""
 
 import os

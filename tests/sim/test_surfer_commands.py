@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Command files of Surfer: lines, their order, and names that would end a command."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exported chip under Verilator, as a transport: a training has the reference's bits."""
 
 import contextlib

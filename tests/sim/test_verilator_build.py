@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Verilator's programs: built wherever the folder is, and whatever it is called."""
 
 import os

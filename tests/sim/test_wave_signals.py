@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values of signals from samples: runs of pieces, constants, repeated bits, and any width."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Waveforms of the compiled chip: names and values are those of Amaranth's simulator."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small chips for whole-system tests, and trainings on them.
 
 Compiling a chip takes half a minute, so all tests share these few; a training takes tenths of a

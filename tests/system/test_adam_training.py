@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The whole chip trains with Adam in every word as the reference does."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Processes that MPI starts train together: the bits of one, and one message when they end."""
 
 import json

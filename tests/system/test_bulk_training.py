@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings on a simulated chip whose memories are loaded and read back through its bulk port."""
 
 import errno

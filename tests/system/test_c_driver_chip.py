@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A whole training by the C driver on the simulated chip gives the reference's bits."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chips through whose layers chunks of a graph go train the bits of one process."""
 
 from dataclasses import replace

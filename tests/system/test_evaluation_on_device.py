@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train --evaluate-on device``: what is measured, and all that follows, is as on the
 host."""
 

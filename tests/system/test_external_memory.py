@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip whose memory is outside: each channel at its port, and errors reported."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bits that flip in memories: in protected ones they stop a training, or make no difference."""
 
 import re

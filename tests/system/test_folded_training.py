@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board whose chip is folded, UART pins included: the bits and cycles of the chip itself."""
 
 import pytest

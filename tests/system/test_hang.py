@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """No program goes on for ever; what stops one is reported with the chip's last state."""
 
 from collections import Counter

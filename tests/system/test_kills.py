@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training that is killed again and again, also between two writes, ends in the same bits."""
 
 import json

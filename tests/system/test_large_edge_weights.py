@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Graphs of so many edges that their largest weights, beside the small ones, are several edges."""
 
 import numpy as np

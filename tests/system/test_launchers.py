@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whoever starts processes, and wherever: those of one MPI train together."""
 
 import json

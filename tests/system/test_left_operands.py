@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Left operands that do not fit the operand buffer: parts of them take turns there, bit for bit."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Faulty links in the whole chip: each ends in an error within a bounded time, or does no harm."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Losses of the whole chip: several labels per vertex, and loss weights, equal in every word."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphSAGE, GIN, GCNII, residual connections and jumping knowledge on the chip, in every word."""
 
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chips whose hosts keep older weights train the bits of one process, alone or with references."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A step that aggregates the next batch's features does the work predicted, on the chip."""
 
 from functools import partial

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Any small training on boards, chips among them, ends in the bits of one reference."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Any input features train on the chip as on the reference, however they are stored and kept."""
 
 import numpy as np

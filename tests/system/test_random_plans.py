@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that train by any plan of any training take what the plan expects."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Any small network trains on samples of any small graph as the reference does, word by word."""
 
 import numpy as np

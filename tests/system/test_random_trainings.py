@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Any small network on any small graph trains on the chip as the reference does, word by word."""
 
 import pytest

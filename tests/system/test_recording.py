@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The compiled chip's recording agrees with its registers and counters, and changes nothing."""
 
 import dataclasses

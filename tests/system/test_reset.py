@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip that was broken off, whatever it did, is as good as new after a reset by its register."""
 
 import random

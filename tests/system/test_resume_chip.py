@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training goes on with the same bits on the chip, on the reference, and across the two."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip trains on one sample after the other, with one program, as the reference does."""
 
 from dataclasses import replace

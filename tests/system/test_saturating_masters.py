@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Master weights that reach the end of their 32 bits do so alike on chip and reference."""
 
 import numpy as np

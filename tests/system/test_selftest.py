@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The self-test on whole chips: sound ones, and with each part broken."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The self-test on boards, and that it finds there what it finds on the simulated chip."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The whole board, UART pins included: trainings over a line with faults, and what breaks them."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph that a chip shares with a reference, on chips of all kinds: the bits of one reference."""
 
 from dataclasses import replace

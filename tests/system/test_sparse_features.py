@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Input features stored without their zero words: the same bits, whatever is zero."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Steps on several samples, in two programs, on chips of all kinds: the bits of the reference."""
 
 import numpy as np

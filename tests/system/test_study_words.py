@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Work that the cycle model counts, against the counters of a simulated chip."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """HP-GNN's performance model: its formulas, from its public design-space script.
 
 Lin, Zhang and Prasanna, HP-GNN: Generating High Throughput GNN Training Implementation on CPU-FPGA

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sampled batches: for each layer a block of edges from the vertices of the layer below."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The four graphs of the full-size study, by their statistics."""
 
 from dataclasses import dataclass

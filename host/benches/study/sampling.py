@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples of graphs that are never built: neighbours are drawn by degree.
 
 In the configuration model each edge ends at a vertex with a probability proportional to its degree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Words of memory that a step moves and stores, against a dataflow that stores transposes.
 
 The textbook's dataflow is ours with its orders and its buffers, but each product reads its operands

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The registers and the configuration as a C header."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All files of an exported chip."""
 
 import json

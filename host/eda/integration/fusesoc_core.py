@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exported chip as a core of FuseSoC (CAPI2): what to simulate, to check and to synthesise."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip as an IP-XACT component (IEEE 1685-2014): ports, interfaces, memory map, files."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip as a module of LiteX, as text of a Python file that lies beside the Verilog."""
 
 from collections.abc import Iterator

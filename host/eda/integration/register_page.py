@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The registers as a page of the documentation."""
 
 from collections.abc import Iterable, Sequence

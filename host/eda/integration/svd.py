@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The registers as a CMSIS SVD file (version 1.3), as debuggers and generators read it."""
 
 from xml.etree import ElementTree

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A test bench in SystemVerilog that trains the exported chip, on any simulator."""
 
 from pathlib import Path

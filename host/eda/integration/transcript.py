@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training as accesses to the chip's registers, for test benches in any language.
 
 Every value that is read is known beforehand, from the reference.

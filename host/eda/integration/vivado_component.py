@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The chip as Vivado's IP catalog reads it: ``component.xml``, IP-XACT of IEEE 1685-2009.
 
 Elements in name space ``xilinx`` are as AMD describes them in UG1118 and as Vivado writes them.

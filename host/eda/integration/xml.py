@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """XML as the standard library builds it: elements with text, and a document with its notice."""
 
 from xml.etree import ElementTree

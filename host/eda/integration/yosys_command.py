@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A command ``yosys`` that runs Tcl scripts with YoWASP's Yosys, which has no Tcl of its own.
 
 FuseSoC asks for such a command. Tcl collects the commands that its script gives to Yosys.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """NumPy's files: ``.npy``, and archives ``.npz`` of them. Nothing in them is executed."""
 
 import math

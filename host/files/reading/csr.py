@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sparse matrices from files, checked whole before SciPy's compiled code follows their indices."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """JSON files, and what Python's parser would take without a word."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tables of numbers with commas between, also compressed by gzip."""
 
 import gzip

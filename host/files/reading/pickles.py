@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pickles of arrays, CSR matrices, dictionaries and lists, of which nothing is executed."""
 
 import io

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Opens files to be read: regular ones only, and text that is UTF-8."""
 
 import os

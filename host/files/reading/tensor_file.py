@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tensors by name: safetensors, and the files that PyTorch writes."""
 
 import pickle

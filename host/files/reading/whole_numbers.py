@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whole numbers as files and options spell them: one spelling each, and nothing else."""
 
 import re

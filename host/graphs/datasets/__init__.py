@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Graphs to train on: bundled ones, and files and folders in the formats of others.
 
 What loads or makes one returns the arguments of a ``Graph``: ``Graph(**karate())`` is the graph.

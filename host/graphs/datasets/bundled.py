@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Data sets that are made on the spot."""
 
 import networkx

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """NumPy archives of an edge list, features and classes."""
 
 import re

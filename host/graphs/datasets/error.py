@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What goes wrong with data sets."""
 
 from collections.abc import Iterator, Mapping

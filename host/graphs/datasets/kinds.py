@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What files and folders can be data sets, told apart by what they hold."""
 
 from collections.abc import Callable

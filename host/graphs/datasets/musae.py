@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MUSAE's attributed social graphs: Facebook pages, GitHub, Twitch, LastFM, Deezer.
 
 (Rozemberczki, Allen and Sarkar, Multi-Scale Attributed Node Embedding, 2021.)

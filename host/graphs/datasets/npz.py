@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The .npz layout of gnn-benchmark: Amazon, Coauthor, and citation graphs."""
 
 from os import PathLike

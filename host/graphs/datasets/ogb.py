@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folders of the Open Graph Benchmark's node property prediction, without its package.
 
 (Hu et al., Open Graph Benchmark: Datasets for Machine Learning on Graphs, 2020.)

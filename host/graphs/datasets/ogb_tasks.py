@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What data sets of the Open Graph Benchmark are for, told by their files."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files in which PyTorch Geometric keeps a graph."""
 
 from os import PathLike

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The folders of GraphSAINT: PPI, Flickr, Reddit, Yelp, AmazonProducts.
 
 (Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020.)

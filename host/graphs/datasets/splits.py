@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Splits for data sets that come without."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a ``dgl.DGLGraph`` holds, for ``Graph.from_dgl``."""
 
 from collections.abc import Mapping

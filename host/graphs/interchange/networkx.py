@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a graph of networkx holds, for ``Graph.from_networkx``."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a ``torch_geometric.data.Data`` holds, for ``Graph.from_pyg``."""
 
 import warnings

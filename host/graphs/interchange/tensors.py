@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers of other libraries as NumPy and SciPy arrays, by what these objects can do."""
 
 from collections.abc import Callable, Mapping

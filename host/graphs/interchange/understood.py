@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Objects of other libraries, which may be anything else."""
 
 from collections.abc import Iterator

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the weights of a network are called in PyTorch Geometric, and what else users call them.
 
 A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or

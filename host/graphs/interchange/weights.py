@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Weights of the network in files, by the names of PyTorch Geometric's models.
 
 ``weight_names`` says which these are.

@@ -1,1 +1,2 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Mini-batches: neighbour sampling and GraphSAINT's samplers, drawn alike on every machine."""

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a training step on a sample works on."""
 
 from dataclasses import dataclass

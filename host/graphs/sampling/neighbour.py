@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Neighbour sampling: at most so many neighbours of each vertex, layer by layer.
 
 (Hamilton, Ying and Leskovec, Inductive Representation Learning on Large Graphs, 2017.)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The neighbours of many vertices at once."""
 
 from typing import Any

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphSAINT's node sampler."""
 
 import numpy as np

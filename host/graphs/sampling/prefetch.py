@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Batches made ahead by threads, in the order of their numbers."""
 
 from collections import deque

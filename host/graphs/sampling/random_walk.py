@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphSAINT's random-walk sampler."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphSAINT: a sample is a subgraph, and weights make up for how likely its parts are.
 
 (Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020.)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Turns mini-batches into what devices train on."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of samplers, compiled.
 
 A set of vertices is a word of bits for every 64 vertices of the graph, and how many members there

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random generators of their own for everything that is drawn."""
 
 import numpy as np

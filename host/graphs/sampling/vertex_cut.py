@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A vertex cut: a sample is a share of the edges, with the vertices at their ends.
 
 (Cao et al., CoFree-GNN: Communication-Free Distributed GNN Training with Vertex Cut, 2023. Who has

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers drawn in proportion to weights."""
 
 import numpy as np

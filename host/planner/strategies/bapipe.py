@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BaPipe: layers balanced over unequal boards, with the best of the schedules they can follow.
 
 (Zhao et al., BaPipe: Exploration of Balanced Pipeline Parallelism for DNN Training, 2020.) Boards

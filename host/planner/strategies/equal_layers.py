@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Baselines with as many layers on each board: GPipe, and one micro-batch after another.
 
 (Huang et al., GPipe: Efficient Training of Giant Neural Networks using Pipeline Parallelism, 2019.)

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GNNPipe: runs of layers, each with the whole graph, in chunks of its vertices.
 
 (Chen et al., GNNPipe: Scaling Deep GNN Training with Pipelined Model Parallelism, 2023.) A chunk

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The graph in parallel: every board has a part of the vertices; exact, or with stale halos.
 
 Before a layer's sums over neighbours, boards exchange the rows that others read: their halos. With

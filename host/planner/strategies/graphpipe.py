@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphPipe: a directed graph of stages, found by taking the network's graph apart.
 
 (Jeon et al., GraphPipe: Improving Performance and Scalability of DNN Training with Graph Pipeline

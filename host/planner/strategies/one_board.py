@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One board does everything: what the others are compared with."""
 
 from collections.abc import Iterator

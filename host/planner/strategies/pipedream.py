@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PipeDream: runs of layers, some on several boards; and two versions of weights, 2BW.
 
 (Narayanan et al., PipeDream: Generalized Pipeline Parallelism for DNN Training, SOSP 2019; and

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Piper: a chain of stages over the network's graph, by all of its downsets.
 
 (Tarnawski et al., Piper: Multidimensional Planner for DNN Parallelization, NeurIPS 2021.) A downset

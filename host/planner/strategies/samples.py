@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples in parallel: every board has the whole model, and trains on samples of its own."""
 
 import heapq

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A vertex cut: every board has a share of the edges, and the vertices at their ends.
 
 A vertex of several boards is a vertex of its own on each, so boards exchange nothing but sums of

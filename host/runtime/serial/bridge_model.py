@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The board's end of the link in Python, with any transport as its chip."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A simulated chip behind the serial link, without the wires: bytes in, bytes out."""
 
 from typing import Protocol

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Register accesses that go into one frame."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Finds boards: what a device's name means, and what answers on this machine's serial ports."""
 
 from collections.abc import Iterable, Sequence

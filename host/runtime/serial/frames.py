@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Frames of the serial link as bytes: flags, escapes and check sequence, as in RFC 1662."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board on a serial port as a transport of the driver."""
 
 from collections.abc import Iterable

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Commands over a line that garbles, loses and repeats: each is carried out once, and answered."""
 
 import secrets

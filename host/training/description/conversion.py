@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checks the values that descriptions, clusters and plans are made of: one reader for each kind."""
 
 import difflib

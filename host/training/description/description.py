@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A whole training, described; and the file that describes one."""
 
 import difflib

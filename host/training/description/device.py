@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The device to train on, and the configuration of its chip."""
 
 from dataclasses import fields

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files of sections with keys: TOML and YAML."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The model, described without the graph it is trained on."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The recipe by the names that descriptions use."""
 
 from collections.abc import Mapping

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What training steps work on: the whole graph, or samples of it."""
 
 from collections.abc import Sequence

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where a graph comes from, and how it is split."""
 
 import os

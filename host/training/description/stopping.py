@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """When a training ends before its last epoch."""
 
 from dataclasses import asdict, dataclass

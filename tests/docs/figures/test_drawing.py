@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Drawings are SVG, and text stays in its box."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Figures: those that are kept are those that the code draws."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What takes long is made once, whoever asks, again if it is damaged, and never taken from others.
 """
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """No process that we start takes modules from the current folder, whatever it is started for."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``bench area`` and ``bench explore``: what is compared, and which rows have bars."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Batches on the chip: what the bench runs and compares, on a smaller graph and chip."""
 
 import pytest

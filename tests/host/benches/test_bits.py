@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings of the bench of bits: each fits its chip."""
 
 import pytest

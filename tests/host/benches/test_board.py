@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The board bench without its tools: its lines, and which of them have bars."""
 
 from pathlib import Path

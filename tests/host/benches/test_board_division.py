@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A divided graph against a dealt one."""
 
 from hypercast.host.benches.board_division import divided_order

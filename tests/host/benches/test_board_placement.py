@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph on as few boards as hold it."""
 
 import pytest

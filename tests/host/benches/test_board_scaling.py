@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Scaling of boards in virtual time, on small graphs."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Steps on clocks alone take what trainings say; time that is lost adds up."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bench boards: what it compares, and how it watches processes."""
 
 import os

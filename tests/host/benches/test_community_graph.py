@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A generated graph with communities."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The compiler's bench on a small scale: all its lines, and a graph of several strips."""
 
 import numpy as np

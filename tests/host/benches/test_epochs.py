@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Epochs of sampled trainings: how long they take, and the graph that they are measured on."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Figures over densities of features."""
 
 from hypercast.host.benches.feature_density import density_figures

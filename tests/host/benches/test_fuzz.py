@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bench fuzz: its figures and verdicts."""
 
 from hypercast.host import benches

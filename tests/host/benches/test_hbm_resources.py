@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The rows on boards with HBM, without synthesis: what is added up, and which rows have bars."""
 
 import pytest

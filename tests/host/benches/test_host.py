@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The host's bench on a small scale: all its lines, with and without PyTorch Geometric."""
 
 from types import SimpleNamespace

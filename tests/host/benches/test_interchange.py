@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The comparison with PyTorch Geometric, where it is installed; else, what is said."""
 
 import importlib.util

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bench of exported chips without its tools: its lines, and when they are missed."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bench link: its verdicts, on a board that is a model and does not compute."""
 
 import dataclasses

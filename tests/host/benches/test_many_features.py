@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bench of many features: the graph that it draws, and what it measures on a small one."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The cycle model's bench: what it covers, and what it makes of predictions and measurements."""
 
 import pytest

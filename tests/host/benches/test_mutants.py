@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bench mutants, on a small project of its own: what is caught, what survives, what is an error."""
 
 from pathlib import Path

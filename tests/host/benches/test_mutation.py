@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Mutants of snippets: what is changed, what is left alone, and what is the same code."""
 
 import ast

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The network bench on a small scale: all its lines, the same on every run."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Default orders against the fastest: what the figures are made of, on small trainings."""
 
 import itertools

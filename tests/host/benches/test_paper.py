@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The paper's bench, of one graph: every row, every figure once."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bench of the planner: schedules agree, workloads have plans, factors name where they are."""
 
 import pytest

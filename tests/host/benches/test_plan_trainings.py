@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans against what boards' clocks say, in the bench of the planner."""
 
 import pytest

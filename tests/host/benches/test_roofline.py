@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The roofline's bench: what it covers, and the verdicts on made-up measurements."""
 
 from types import SimpleNamespace

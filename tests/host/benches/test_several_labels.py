@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The bench of several labels: what it measures, on a small graph."""
 
 from hypercast.host.benches.several_labels import BARS, micro_f1_figures

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bench shapes: what it draws, and its verdicts."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The generated graph tells exact training from stale halos, where weights move far."""
 
 import numpy as np

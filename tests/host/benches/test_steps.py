@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chips of other sizes are valid; utilisation and overlap of recordings made by hand."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Generators that run in a process of their own: what they yield, say and raise comes out here."""
 
 import contextlib

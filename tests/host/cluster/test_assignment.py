@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards take turns, each as often as it is to."""
 
 from collections import Counter

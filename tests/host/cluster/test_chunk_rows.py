@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chunks one by one find the rows that all of them find at once."""
 
 from copy import deepcopy

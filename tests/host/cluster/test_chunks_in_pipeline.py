@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that have layers, through which chunks of a graph go, train the bits of one process."""
 
 import pytest

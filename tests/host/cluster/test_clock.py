@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board's clock goes on by what it computes, and by what it waits for."""
 
 import pytest

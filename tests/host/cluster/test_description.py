@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Clusters: files and names say what boards there are and how they are joined; the rest is refused.
 """
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Vertices among boards: none is left out, edges are balanced, and few cross."""
 
 import sys

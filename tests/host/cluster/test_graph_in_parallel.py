@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that share a graph train the same bits as one."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts of a whole graph: each board's rows and edges, and what it sends and receives."""
 
 import numpy as np

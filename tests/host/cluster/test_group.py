@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Groups: the leader's values are dealt one by one, and a group without a clock has no time."""
 
 import pickle

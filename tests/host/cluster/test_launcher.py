@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How several processes are started, and what is said when they end."""
 
 import io

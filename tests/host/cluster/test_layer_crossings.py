@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which tensors cross between boards with runs of layers: what each needs comes to it once."""
 
 import itertools

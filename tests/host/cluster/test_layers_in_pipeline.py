@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that have a run of layers each train the same bits as one."""
 
 import itertools

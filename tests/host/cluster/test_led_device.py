@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The leader tells all ranks what to do, until it has failed or is closed."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MPI is asked how many were started together, where a launcher's variables are seen."""
 
 import sys

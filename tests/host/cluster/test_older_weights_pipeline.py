@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards whose steps overlap train the bits of one process with older weights."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A process's own folder: there while it lives, removed by it or by the next."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PacedChip: the group is told of a step, and of the cycles of its programs, in order."""
 
 from unittest.mock import Mock, call

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The oracle of one of several boards tells its group of each pass in training."""
 
 import numpy as np

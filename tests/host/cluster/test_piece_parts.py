@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts of a piece run in order; rows of others come before the parts that need them."""
 
 import pytest

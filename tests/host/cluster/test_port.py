@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Messages pass a port one at a time, in whatever order they are asked for."""
 
 from hypothesis import given

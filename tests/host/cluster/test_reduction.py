@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How long sums of all boards take: each way is simulated message by message."""
 
 import pytest

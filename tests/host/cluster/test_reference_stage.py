@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A reference with a run of layers: passes one after another are those of the whole network."""
 
 import numpy as np

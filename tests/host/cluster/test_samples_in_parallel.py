@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that share the samples of a step train the same bits as one."""
 
 import pytest

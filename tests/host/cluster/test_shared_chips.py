@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that are chips share a graph, or layers, and train the bits of one reference."""
 
 import pytest

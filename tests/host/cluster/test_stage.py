@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Passes of runs of layers one after another are those of the whole network, entry by entry."""
 
 import itertools

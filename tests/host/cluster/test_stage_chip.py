@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip with a run of layers: rows in and out, gradients and state are those of the reference."""
 
 import itertools

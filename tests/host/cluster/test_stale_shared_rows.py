@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards whose rows reach each other a step late train the bits of one process that has all."""
 
 import pytest

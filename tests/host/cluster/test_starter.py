@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What launchers of MPI programs say in variables, and what they and batch systems say to children.
 """
 

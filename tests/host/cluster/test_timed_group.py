@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Virtual clocks: what messages and sums take on a cluster's links."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Totals of all ranks: sums of gradients and metrics, and the largest peaks."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What vertices count for when work is divided."""
 
 import pytest

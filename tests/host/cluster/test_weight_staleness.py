@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """By how many steps weights are older, as boards would train: a matter of stages."""
 
 import pytest

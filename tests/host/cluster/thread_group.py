@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Groups of threads: what several ranks do, in one process."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings on several ranks of one process, compared with one board's."""
 
 from hypercast.host.cluster.assignment import Assignment

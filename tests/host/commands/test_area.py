@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast area``: its table, its JSON, its drawing, and what it refuses."""
 
 import json

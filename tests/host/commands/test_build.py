@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast build``: files, what it says, and how the tools are called."""
 
 import dataclasses

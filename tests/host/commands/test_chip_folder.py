@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folders with files of a chip: another chip's files, and other people's, are never replaced."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The doctor finds what is missing or wrong, and every finding comes with a remedy."""
 
 import importlib.metadata

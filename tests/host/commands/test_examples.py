@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast examples``: what is copied, and what is not overwritten."""
 
 import filecmp

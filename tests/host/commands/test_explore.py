@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast explore``: table, JSON, the file for train, and what it refuses."""
 
 import json

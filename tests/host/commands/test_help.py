@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Help: uncut at 80 columns, options in groups; and completion in shells."""
 
 import re

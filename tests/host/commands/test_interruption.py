@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trainings that a signal ends say which, and how to go on."""
 
 import os

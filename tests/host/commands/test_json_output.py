@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every command speaks JSON: one document, or one a line, and nothing else on standard output."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast evaluate``, ``predict`` and ``export``, on a run that was kept."""
 
 import csv

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs of boards, however they share a training, serve all that a run of one board does."""
 
 import json

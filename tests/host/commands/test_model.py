@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast model``: what it prints, what it refuses."""
 
 import json

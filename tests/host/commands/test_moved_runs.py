@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs whose graph is in files: moved, renamed, reached by links, from any folder."""
 
 import json

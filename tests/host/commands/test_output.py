@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tables and sentences: whole wherever they go, and without escape codes where no terminal is."""
 
 import io

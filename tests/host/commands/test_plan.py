@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast plan``: a table, a chosen plan, a file, a drawing; what makes no sense is a line."""
 
 import json

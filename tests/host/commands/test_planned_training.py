@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Training by a plan: found for a cluster, read by the leader, told to the others."""
 
 import pytest

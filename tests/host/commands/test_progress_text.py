@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a command is doing: a line on a terminal, lines now and then elsewhere."""
 
 import io

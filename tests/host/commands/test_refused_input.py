@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whatever is given to a command, it answers with one line that says what is wrong, and no more."""
 
 import json

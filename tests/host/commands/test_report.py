@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train --run`` and ``--trace``, and ``hypercast report``."""
 
 import pytest

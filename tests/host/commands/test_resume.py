@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train --resume``: killed at any time, a training ends in the same bits."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast selftest``: what it prints, and its exit status."""
 
 import json

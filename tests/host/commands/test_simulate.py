@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast simulate --pty``: a chip that other programs train on, and how it ends."""
 
 import contextlib

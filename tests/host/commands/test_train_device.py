@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train --device``: what is no device, and what a board cannot do."""
 
 import pytest

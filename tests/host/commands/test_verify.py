@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``hypercast verify``: what it prints, what it refuses, and that a failure is one."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """``--vcd`` and what belongs to it: ranges, cores, and devices that show no waveforms."""
 
 import pytest

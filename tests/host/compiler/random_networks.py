@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small models of all kinds, at random."""
 
 from hypothesis import strategies as st

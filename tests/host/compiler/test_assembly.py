@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What programs of all kinds are put together from: exponents, their numbers, first constants."""
 
 import pytest

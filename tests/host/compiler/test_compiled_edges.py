@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edges are compiled once for any orders of the layers."""
 
 import itertools

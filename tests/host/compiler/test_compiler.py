@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What compile_job places and refuses."""
 
 import re

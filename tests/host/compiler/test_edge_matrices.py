@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The matrices that steps aggregate with: which, how often, and where each is used."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Instructions of forward passes, of every kind of network."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Evaluations alone: what fits, what is there, and what each program computes."""
 
 import numpy as np

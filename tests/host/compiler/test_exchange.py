@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Places of sums, of a batch and of the next one, are exchanged, and nothing else is."""
 
 import pytest

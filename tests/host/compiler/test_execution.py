@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Predicted cycles, those of every phase."""
 
 import pytest

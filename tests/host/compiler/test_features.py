@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How input features are stored, and what products of them take."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Instructions of backward passes and updates."""
 
 import pytest

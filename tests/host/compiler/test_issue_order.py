@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Orders are those of the shortest schedule found, and never run out of buffers."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Jobs: programs of whole trainings."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Label lists: what LOSS reads is what the model has, vertex by vertex."""
 
 from types import SimpleNamespace

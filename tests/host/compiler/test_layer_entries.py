@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Layers have the entries of the exponent file that their programs name, and no others."""
 
 from hypothesis import given, settings

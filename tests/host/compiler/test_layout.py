@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What programs and predictions begin with alike."""
 
 import functools

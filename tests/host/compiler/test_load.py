@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads count what messages ask of every resource, on examples done by hand."""
 
 import numpy as np

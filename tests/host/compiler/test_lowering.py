@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loops over panels, strips and portions are unrolled as the shapes demand, in any order."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where everything lies in the memory channels."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Messages are, bit for bit, what a few lines of NumPy make of a matrix."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Send lists and edge streams against the product they stand for."""
 
 import numpy as np

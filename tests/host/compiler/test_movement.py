@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What a program can move at most, beside what the cycle model says that it moves.
 
 On chips, `tests/system/conftest.py` holds every training to half of it.

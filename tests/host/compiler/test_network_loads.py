@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Loads against the trees of ``routing``, one message at a time."""
 
 import numpy as np

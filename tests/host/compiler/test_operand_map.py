@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Places in the operand buffer do not overlap, and what does not fit has none."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs take operands only from buffer entries that hold them."""
 
 import numpy as np

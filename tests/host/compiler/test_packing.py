@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Memory formats: packing, unpacking, dealing."""
 
 import numpy as np

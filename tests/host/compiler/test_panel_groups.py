@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Groups of panels: all tiles, once each, and what is said to be in the buffer is there."""
 
 from hypothesis import given

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Phases as values and as text."""
 
 import pytest

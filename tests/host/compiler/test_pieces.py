@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Shares of a training: what programs they have, what they have room for, and what crosses."""
 
 from collections import Counter

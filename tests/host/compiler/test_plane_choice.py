@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Planes of messages: valid, repeatable, and such that links share the load."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Instructions are counted as the compiler counts them when it refuses a program."""
 
 import re

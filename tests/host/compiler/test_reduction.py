@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Gradients are sent as few digits, and rebuilt from them."""
 
 import itertools

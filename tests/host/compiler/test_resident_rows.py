@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows that stay in memory are named by the core that owns them, in order, whatever the gaps."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Windows of rows: all rows and panels, once each, and only where they gain something."""
 
 import pytest

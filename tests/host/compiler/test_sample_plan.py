@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Capacity for samples, and devices that make more of it."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Programs keep their meaning in the order chosen, and every wait has a reason."""
 
 import time

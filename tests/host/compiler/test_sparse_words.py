@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Word-sparse images hold the matrix, and no more words than they need."""
 
 import tracemalloc

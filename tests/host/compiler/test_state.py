@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Optimiser state in memory: every value is where its weight's row is."""
 
 from types import SimpleNamespace

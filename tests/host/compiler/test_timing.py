@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Durations: those that `hypercast bench model` has compared with the chip, and what they count."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The transposed matrix is SciPy's."""
 
 import numpy as np

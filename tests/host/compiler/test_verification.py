@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the compiler emits stays within what lies there, whatever the shape. What does not is found.
 """
 

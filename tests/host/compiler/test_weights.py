@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Where parameters lie, and the parts of panels that are reduced together."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Expected loads, next to those counted on graphs that are drawn at random."""
 
 import numpy as np

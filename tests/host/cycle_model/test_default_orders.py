@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Default orders follow from network and graph, and from no chip."""
 
 import itertools

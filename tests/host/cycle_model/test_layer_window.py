@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A few layers of a workload are what they are in the whole."""
 
 import numpy as np

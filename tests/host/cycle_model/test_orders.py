@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Orders and strips are those of the fewest predicted cycles."""
 
 import itertools

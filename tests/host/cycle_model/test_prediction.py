@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The cycle model counts the work exactly, and its parts add up."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Areas are synthesised once, and again when what was kept is damaged."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Estimates: interpolated ratios, folded chips, memories of another size."""
 
 import pytest

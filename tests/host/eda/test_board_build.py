@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is made of the reports of Yosys and nextpnr, and of a tool that fails."""
 
 import json

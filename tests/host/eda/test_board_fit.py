@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A board's own limits, bounds, and estimates with their error."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The sizes found fit, and a step more does not."""
 
 import pytest

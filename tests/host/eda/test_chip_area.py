@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip's area is made of those of its parts, each as often as it is there."""
 
 import pytest

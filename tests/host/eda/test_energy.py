@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The estimate of energy: its parts add up, and grow with what they are made of."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The search among configurations, with a machine whose cycles and shares are known."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is refused cannot fit, what fits is not refused, and the message says what would help."""
 
 import pytest

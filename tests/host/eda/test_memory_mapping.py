@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Memories as Yosys maps them: each case was synthesised."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Modules that are taken out of designs."""
 
 from amaranth.back import rtlil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bits of operations, multipliers and memories of designs so small that they are known."""
 
 from amaranth.back import rtlil

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One block alone on an ECP5: registers around it, and a clock that can be foreseen."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Routing without progress is noticed by nextpnr's log, and slow progress is not taken for it."""
 
 import pytest

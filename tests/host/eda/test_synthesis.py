@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Areas of designs so small that they are known."""
 
 import dataclasses

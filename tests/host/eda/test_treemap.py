@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rectangles that fill a place, and the drawing they are for."""
 
 from pathlib import Path

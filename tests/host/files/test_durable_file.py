@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A file written durably is the old one until the new one is complete, whoever is near."""
 
 import errno

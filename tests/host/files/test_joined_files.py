@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files of one folder: whatever their names, none is lost."""
 
 import pytest

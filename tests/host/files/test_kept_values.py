@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values are kept: the same again, no more than there is room for, and never wrong."""
 
 import tempfile

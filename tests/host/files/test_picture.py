@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Drawings as files of the kind that their name says."""
 
 from pathlib import Path

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Trials in processes: what crashes, hangs or is wrong is found, and does not end the others."""
 
 import os

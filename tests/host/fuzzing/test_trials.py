@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Each kind of trial finds what it is there for, and repeats."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Whatever is given for a part of a graph, there is a graph, or a ``GraphError`` of one line."""
 
 import warnings

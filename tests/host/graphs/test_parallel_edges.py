@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Edges that are there several times, as each source means them."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every core gets as many rows as the others, and about as many edges, at any number of cores."""
 
 import heapq

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Measurements: latencies and efficiency of runs that can be worked out by hand."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Patterns: how many messages, from whom, and where to."""
 
 import numpy as np

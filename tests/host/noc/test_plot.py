@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Drawings: the curve behind one, and files of every size of network."""
 
 from pathlib import Path

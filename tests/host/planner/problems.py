@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Problems with costs that tests choose."""
 
 from hypercast.host.cluster.description import Cluster

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans are offered only if the chips have as many entries and instructions as they take."""
 
 import tomllib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Schedules as drawings: a row for each board and port, a bar for each micro-batch."""
 
 from dataclasses import replace

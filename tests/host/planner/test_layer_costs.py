@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Costs of layers: near the whole step's, linear in layers, and with the compiler's own layout."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Operators: rooms, what a board lacks, and what crosses between stages."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pipelines are planned with what really crosses, and take what boards' clocks then say."""
 
 from dataclasses import replace

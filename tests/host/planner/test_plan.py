@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The fastest plan of a strategy is kept, and the fastest that more devices can train."""
 
 from hypothesis import given

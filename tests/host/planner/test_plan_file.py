@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans as files: what stands in them, and what is read and refused, key by key."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Problems: numbers of layers, steps, pieces, and of what boards hold and exchange."""
 
 from dataclasses import replace

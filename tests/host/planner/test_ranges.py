@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Layers are dealt to boards as evenly as they can be, and only where they fit."""
 
 import itertools

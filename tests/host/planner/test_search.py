@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """All strategies are compared; plans are written, edited, and read with every check."""
 
 import tomllib

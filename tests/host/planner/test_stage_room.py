@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Room for stages is what the compiler's limits and the layout of memory say."""
 
 from hypothesis import given, settings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Halos and replicas are what random partitions of random graphs have."""
 
 import numpy as np

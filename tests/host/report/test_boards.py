@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The boards of a cluster in a report."""
 
 import json

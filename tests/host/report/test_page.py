@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A run is kept, read back, and drawn on a page that needs nothing else."""
 
 import re

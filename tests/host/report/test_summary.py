@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The page begins with the result, and with when, how and where it was reached."""
 
 import re

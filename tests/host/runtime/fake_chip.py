@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip as the driver sees it: registers and window, but nothing behind them computes.
 
 It does count training steps, as its program says.

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files that are named as devices, and are none."""
 
 import contextlib

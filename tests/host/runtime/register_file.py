@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A file in the place of a chip's registers, for transports that access files."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A device beside the reference: what is compared, and when."""
 
 from hypercast.host.runtime.checked_device import CheckedDevice

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip evaluates what it trains on samples: the bits are those of the reference's judge."""
 
 from contextlib import contextmanager

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip is one process' at a time, and its reset has an end."""
 
 import subprocess

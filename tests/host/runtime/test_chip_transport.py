@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What has the name of a device and is none, or another one, is refused and left as it is."""
 
 import os

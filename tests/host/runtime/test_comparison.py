@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Words are counted as they lie in memory."""
 
 import numpy as np

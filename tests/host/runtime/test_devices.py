@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Devices: what a chip is told and asked in each step."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Images: what a driver finds in the file is what the driver in Python loads."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is known of a program memory is what was written into it."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MappedTransport, with a file in the place of a processor's address space."""
 
 import pytest

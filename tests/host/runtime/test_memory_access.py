@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MemoryAccess: which way it takes, and that all ways lead to the same words."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Metrics from counters: sums over the cores, in two words."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows and masks in and out of a chip's memories: out is what went in, and nothing else changes."""
 
 import numpy as np

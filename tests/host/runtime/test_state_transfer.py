@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training's state moves between devices, and what follows has the same bits."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip whose steps are in pieces: sums in and out, and the bits of a reference."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A recording and a program put together: whose slices, whose cycles, whose counts."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The trace events are what the format wants, and say what the run was."""
 
 import itertools

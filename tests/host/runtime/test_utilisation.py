@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Fractions of capacity, and what took the rest."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """XdmaChannels, with files in the place of the driver's."""
 
 import os

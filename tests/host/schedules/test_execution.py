@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Schedules take the time that theory says, and on any pipeline do what they are to do, in order.
 """
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Pipelines: order of stages, periods, and micro-batches in flight by path."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How many micro-batches the boards of a stage may have in flight, by every schedule."""
 
 import pytest

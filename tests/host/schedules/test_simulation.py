@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tasks begin when what they wait for is done and their resources are free, and not later."""
 
 import pytest

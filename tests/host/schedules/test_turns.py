@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The order of micro-batches on a board."""
 
 import itertools

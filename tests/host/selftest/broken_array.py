@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip of one core with broken processing elements, in Amaranth's simulator."""
 
 from hypercast.host.runtime.driver import Driver

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The test of products on a chip of which two processing elements are broken."""
 
 import pytest

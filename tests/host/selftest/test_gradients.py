@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The test of sums on a chip of which a processing element does not accumulate."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The messages by which links are tested: every link, every plane, every bit."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The memory test on chips whose memories are broken."""
 
 import re

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A graph that boards share, prepared by another process: the bits are those of one board."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Boards that are too small for their share, by how much, and what would help."""
 
 import numpy as np

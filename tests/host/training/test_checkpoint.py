@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checkpoints: what is not of the same training is named."""
 
 import dataclasses

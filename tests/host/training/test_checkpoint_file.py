@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Checkpoints: read back as they were written, or refused in one line."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Curves show what records say."""
 
 import math

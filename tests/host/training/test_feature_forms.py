@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dense and sparse features of the same values are the same training, and the same program."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A folder is held by one process at a time, and free when that ends."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What boards are given of a whole graph: parts of it, or all of it."""
 
 import pickle

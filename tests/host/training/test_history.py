@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A history is a list that is read at a glance."""
 
 import json

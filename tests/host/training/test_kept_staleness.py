@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is older in a training, as checkpoints name it, and what follows from that."""
 
 import json

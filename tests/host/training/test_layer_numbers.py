@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers for layers that there are not are refused, with the file and the line if there is one."""
 
 import pytest

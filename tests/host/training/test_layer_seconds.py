@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Seconds of layers for virtual clocks."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Scores equal their definitions, counted class by class."""
 
 import numpy as np

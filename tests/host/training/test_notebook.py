@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The line that changes in a notebook, with as much of IPython as it takes."""
 
 import sys

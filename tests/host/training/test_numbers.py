@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Numbers of a step: float64 values by the same names, and how far the integers are from them."""
 
 import warnings

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Orders, and with them bits, are those of network and graph: no chip, and no board, changes them.
 """
 

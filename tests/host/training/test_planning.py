@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Plans become what boards do; whatever boards do, they train the bits of one."""
 
 from itertools import pairwise

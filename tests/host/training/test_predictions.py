@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Predictions in files: whole ones, or the old ones."""
 
 import errno

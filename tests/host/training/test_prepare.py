@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Choosing orders and compiling share what they make of a graph."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Folders of runs: one process writes, and what fails changes nothing."""
 
 import json

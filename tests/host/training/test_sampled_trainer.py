@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Training on samples, by the same trainer as on whole graphs."""
 
 from dataclasses import replace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sessions of a run: what is kept of a process, also of one that ends early, and damaged files."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Which device a board has that trains with others, and whether it is that of a cluster."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What ranks compare of a training, and what cannot be shared."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The trainer: its records, what it keeps, early stopping, predictions."""
 
 import json

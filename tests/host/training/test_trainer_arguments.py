@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What ``Trainer`` is given: kinds of objects, and numbers of NumPy."""
 
 import inspect

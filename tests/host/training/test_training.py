@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is trained, prepared: what names it, and which device it opens."""
 
 import pytest

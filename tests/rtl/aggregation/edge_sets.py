@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random edge sets: their memory image, the flits that meet them, and what these must add up to."""
 
 from dataclasses import dataclass, field

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random indexed send lists, and what must be read for them."""
 
 from dataclasses import dataclass

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Lane: what becomes of each kind of flit. Its sums are tested with the receiver."""
 
 import numpy as np

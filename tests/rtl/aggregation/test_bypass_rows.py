@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BypassRows gives what was stored, also while it is being stored."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EdgeBuffer against lists."""
 
 import numpy as np

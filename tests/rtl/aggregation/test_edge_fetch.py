@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EdgeFetch: the words of every stream, round and round, and never more than there is room for."""
 
 import numpy as np

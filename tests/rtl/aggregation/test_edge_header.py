@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EdgeHeader: total and descriptors."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EdgeRequests: rounds of first words, then a refill per token, each stream a circle."""
 
 import itertools

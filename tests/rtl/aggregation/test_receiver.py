@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Receiver: aggregation, reductions and weight rows against NumPy."""
 
 import numpy as np

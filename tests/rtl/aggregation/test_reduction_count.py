@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ReductionCount against counting."""
 
 import numpy as np

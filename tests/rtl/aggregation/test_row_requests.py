@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RowRequests: which words are asked for, and what is remembered of each."""
 
 import numpy as np

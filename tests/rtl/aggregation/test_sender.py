@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Sender: panel and send list become flits."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """TaggedReader: every word comes with its burst's tag."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ArrayEngine against NumPy: MATMUL's accumulators and GRADIENT's flits."""
 
 from collections import Counter

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """decode: what is asked of the array is what the instruction says."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ColumnSums against NumPy."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """DensePanels gives the words that it asked for their rows, and says which one ends a panel."""
 
 import numpy as np

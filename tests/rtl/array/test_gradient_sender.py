@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GradientSender: what it sends, in which order, and how little the array waits for it."""
 
 import numpy as np

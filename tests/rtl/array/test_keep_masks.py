@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """KeepMasks against ``arithmetic.keep_mask``, place by place."""
 
 import numpy as np

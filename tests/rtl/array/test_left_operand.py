@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """LeftOperand gives the words of dense and word-sparse operands, from memory and kept before."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """OperandBuffer gives back what it was told to keep."""
 
 from itertools import chain

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """OperandFeed against a list of what the array is to be fed."""
 
 import numpy as np

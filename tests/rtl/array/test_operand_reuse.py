@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ArrayEngine with operands from its buffer: the same sums, and no reads."""
 
 import numpy as np

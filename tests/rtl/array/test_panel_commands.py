@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PanelCommands: a command for each panel of a matrix."""
 
 import numpy as np

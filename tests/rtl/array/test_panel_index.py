@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PanelIndex turns index entries into commands."""
 
 import numpy as np

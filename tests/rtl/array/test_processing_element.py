@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ProcessingElement, cycle by cycle, against the recurrences of its docstring."""
 
 import numpy as np

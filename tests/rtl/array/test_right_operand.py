@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RightOperand gives the words of the rows it is asked for, and reads a panel that fits once."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RowUnpacker against the words that were packed."""
 
 import numpy as np

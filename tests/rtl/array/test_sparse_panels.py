@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SparsePanels: the words and rows of word-sparse matrices, whose index lies in memory."""
 
 import numpy as np

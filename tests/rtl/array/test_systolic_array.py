@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SystolicArray against matrix products in NumPy."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """TileLoader: the rows of every tile, last first, not before the tile before it is in use."""
 
 import numpy as np

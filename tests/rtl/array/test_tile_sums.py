@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """TileSums against differences of running sums."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """An AXI4-Lite manager with random delays on every channel."""
 
 from collections import deque

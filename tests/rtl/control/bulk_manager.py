@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """An AXI4 manager of the bulk port, with random delays on every channel."""
 
 from collections import deque

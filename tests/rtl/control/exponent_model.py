@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exponent rules of ``docs/instructions.md``, in Python."""
 
 from dataclasses import dataclass

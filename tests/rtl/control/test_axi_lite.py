@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiLiteSubordinate against a memory behind its register bus."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BulkBurst: what an address names, and what there is."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BulkHost: the space of row counts and counters, and requests that are not for it."""
 
 from itertools import pairwise

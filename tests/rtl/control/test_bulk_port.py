@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BulkPort with the cores' ends of it: bursts reach memories, whatever else goes on."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BulkReader: asks for what it has room for, in runs; refuses what is not there."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BulkWriter: where words go, those without strobes stay, what is refused is so to the end."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ControlPort carries every bit between the registers and the controller."""
 
 from collections import Counter

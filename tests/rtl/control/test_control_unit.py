@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ControlUnit: whatever the host says reaches the cores, and what any core says comes back."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Controller with model cores, against docs/instructions.md in Python."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """CoreAnswers: one core's answer, and the sum over all, in whatever order they come."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """CoreHost with the memory model, a weight bank, a row table and counters."""
 
 import numpy as np

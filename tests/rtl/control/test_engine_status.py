@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """EngineStatus: the reduction over all cores, and the shadow of an issue."""
 
 import numpy as np

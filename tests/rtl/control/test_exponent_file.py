@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ExponentFile: both of its sides."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ExponentUnit against the rules in Python."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """HostPort and Controller, driven through AXI4-Lite."""
 
 import numpy as np

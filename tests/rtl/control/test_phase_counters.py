@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PhaseCounters against a count in NumPy."""
 
 import numpy as np

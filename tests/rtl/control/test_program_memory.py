@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ProgramMemory: written and read in pieces, fetched in rows."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ResetSequence: memories finish first, then the reset lasts as long as it has to."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RowTable: written by the host, read by both sides."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The watchdog barks when nothing has moved for long enough, or too much has, and only then."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Window: what it forwards, what it refuses, and that it never hangs."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The netlist: parts with registers at every output, the same text on every run."""
 
 import functools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names that every language takes, and those that one of them does not."""
 
 import pytest

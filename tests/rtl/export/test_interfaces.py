@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The ports of the exported chip: names, directions and widths of AXI, and what is tied."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The manifest says what the Verilog is: ports and their widths, and the large memories."""
 
 import json

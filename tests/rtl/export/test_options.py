@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of an exported chip: what follows from the options, and what is refused."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names in Verilog: none has a dollar sign, and different ones stay different."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RTLIL: the same text as Amaranth's, and the collector of cycles as it was."""
 
 import gc

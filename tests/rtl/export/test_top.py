@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The exported top, around a chip that only answers: reset, names, addresses."""
 
 import os

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of signals from bytecode of Python 3.13, whatever version runs the test."""
 
 import sys

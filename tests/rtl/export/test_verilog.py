@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """How memories begin in Verilog: with zeros by a loop, and UltraRAM in simulations only."""
 
 import json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Random modules, as Yosys' JSON has them."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One run of a proof's bench, in place of all: of inputs that a shift register gives."""
 
 from amaranth.hdl import Cat, Signal

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Runs a netlist as Yosys' JSON has it, cell by cell."""
 
 import operator

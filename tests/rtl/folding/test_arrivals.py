@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Arrivals: levels of logic before each net."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiPace: a fast manager and a register file that works in one cycle of five."""
 
 import random

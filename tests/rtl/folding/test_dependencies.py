@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Dependencies: what must be known early, and what is the same in all instances."""
 
 import random

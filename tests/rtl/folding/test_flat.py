@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Flat netlists: what is given to be changed, and that the change comes out."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FoldedChip around stand-ins for the folded core and the paced control unit."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """LinkMemory: in every slot, what the neighbour announced a cycle of the chip ago."""
 
 import random

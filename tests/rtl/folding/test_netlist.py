@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Netlists as Yosys writes them: who drives what, what depends on what, and what is added."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Registers of a netlist: what they hold next, with and without controls."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What cannot be paced, and runs of what can: any run of one module is proved."""
 
 import copy

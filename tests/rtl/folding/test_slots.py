@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Slots: what comes in slots ahead, and RAM with an entry for each instance."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Stages: the second is the logic's result a slot later, and both are short."""
 
 import copy

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AccumulatorMemory against a NumPy array of accumulators."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """sum_of against integers."""
 
 import pytest

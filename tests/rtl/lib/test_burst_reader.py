@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BurstReader: words of random commands in order, room for what is requested, full rate."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chaining: which rows are there, whoever reads while whatever is stored."""
 
 import random

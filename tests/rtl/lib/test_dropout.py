@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the dropout hash against ``arithmetic.keep_mask``."""
 
 import numpy as np

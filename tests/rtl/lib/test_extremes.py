@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Minimum, maximum and rows of tiles, of values about each other and at the ends."""
 
 import random

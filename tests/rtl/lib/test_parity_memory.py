@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ParityMemory: words come back, and every flipped bit is found."""
 
 import numpy as np

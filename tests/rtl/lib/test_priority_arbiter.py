@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A priority arbiter grants the highest priority, of equals the favoured, then takes turns."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Large memories ask for UltraRAM; small ones, and those that it would waste, do not."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RankReader: lists of ranks, of which a memory word holds several, once for each panel."""
 
 import numpy as np

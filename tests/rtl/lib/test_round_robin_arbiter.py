@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The arbiter grants one request at a time and starves nobody."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SkidBuffer: every payload, in order, one per cycle; ready does not follow the output's."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """StreamMerge: nothing lost, order per input kept, fair, a transfer every cycle."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Unpacker: records cut from words and joined from words, lists that end mid-word, rates."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What any block behind a ``Channel`` must do, and measurements of its latency and rate."""
 
 import numpy as np

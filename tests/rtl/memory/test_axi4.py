@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AXI4's signals are those of Arm IHI 0022, for memories of any width."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiChannel: right words, legal bursts, full rate, faithful idle, and errors reported."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiReader: bursts that ask for each word once, words in order, and faults counted once."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiWriter: every word once and in order, in the longest bursts, and a faithful ``idle``."""
 
 import numpy as np

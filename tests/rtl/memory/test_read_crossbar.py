@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ReadCrossbar: every client gets its words in its order, fairly, at full rate."""
 
 from collections import deque

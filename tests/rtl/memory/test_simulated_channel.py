@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SimulatedChannel: an SramBank's contents, at the latency asked for, with stalls."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SramBank: reads what was written, whatever stalls; latency and rate as promised."""
 
 import numpy as np

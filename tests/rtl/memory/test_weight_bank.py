@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """WeightBank: contents through all read ports, their order, rows outstanding."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """WriteCrossbar: every word to its channel, in each client's order; idle only when all is done."""
 
 import numpy as np

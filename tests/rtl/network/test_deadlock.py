@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The deadlock check: it accepts what is built, refuses what could lock, and shows a real cycle."""
 
 import re

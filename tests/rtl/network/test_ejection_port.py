@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """An ejection port obeys the stream rules and serves its requesters in turn."""
 
 import random

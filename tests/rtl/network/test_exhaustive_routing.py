@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Every multicast of sixteen cores in every plane, on the model; random ones on the RTL.
 
 The model walks absolute addresses, all sets of destinations at once, and knows of the routing only

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The network as a whole: random multicast traffic, full rate, and what a stalled core holds up."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """An input buffer offers each flit to all its outputs and keeps it until the last has served it."""
 
 import random

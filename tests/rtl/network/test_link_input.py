@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The receiving end of a link: planes, credits and faults."""
 
 import random

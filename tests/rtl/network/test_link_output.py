@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The sending end of a link never sends without a credit and uses every credit it has."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """RequestQueue against a list."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """One router between model neighbours that keep credits, and each other, waiting."""
 
 import random

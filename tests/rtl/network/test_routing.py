@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The routing delivers every multicast exactly once, over shortest paths.
 
 Destinations are relative to the sender and no rule looks at an address, so what holds for one

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AxiLiteManager in front of AxiLiteSubordinate: what goes in comes out."""
 
 import numpy as np

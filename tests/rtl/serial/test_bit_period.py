@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Lengths of bits, and rates that cannot be had."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Bridge: bytes in and bytes out, against its model."""
 
 import random

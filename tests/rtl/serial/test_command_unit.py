@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """CommandUnit in front of registers whose every access counts, against the model of the bridge."""
 
 import numpy as np

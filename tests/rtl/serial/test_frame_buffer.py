@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FrameBuffer: good frames in order, others not at all."""
 
 import numpy as np

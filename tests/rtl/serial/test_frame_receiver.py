@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FrameReceiver against the host's encoder and decoder."""
 
 import numpy as np

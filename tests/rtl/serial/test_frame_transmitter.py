@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """FrameTransmitter against the host's encoder."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The link's protocol: sizes that fit each other, and the fields of words."""
 
 import pytest

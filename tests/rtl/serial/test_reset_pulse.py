@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ResetPulse: its length, after reset and on demand."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """ResultStore: frames of what was written, and of headers alone."""
 
 import numpy as np

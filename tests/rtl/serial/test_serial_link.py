@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SerialLink: levels of its lines at rest, and an answer to a frame that came over the line."""
 
 import struct

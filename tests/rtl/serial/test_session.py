@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Session: what is new, what is repeated, what is neither."""
 
 from hypercast.rtl.serial.protocol import WINDOW, FrameKind

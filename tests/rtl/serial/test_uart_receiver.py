@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UartReceiver on lines with clocks that are off, spikes, and broken bytes."""
 
 import numpy as np

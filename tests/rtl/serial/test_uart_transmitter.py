@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UartTransmitter: bits of the right length, bytes without a gap."""
 
 import numpy as np

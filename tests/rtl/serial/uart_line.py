@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A serial line as a test sees it: levels, cycle by cycle, with a bit length that may be off."""
 
 from hypercast.rtl.serial.bit_period import FRACTION

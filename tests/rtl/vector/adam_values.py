@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Values for the tests of Adam's blocks, which are fed one element per cycle."""
 
 import numpy as np

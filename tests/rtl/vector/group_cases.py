@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Cases for the blocks that cut panels into groups and join them again."""
 
 import pytest

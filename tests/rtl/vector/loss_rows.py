@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Rows of LOSS, and what each of its stages makes of them.
 
 Rows are of one class (softmax) or of several labels (sigmoids), and have loss weights.

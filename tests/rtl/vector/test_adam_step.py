@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """AdamStep against ``reference.adam``."""
 
 import numpy as np

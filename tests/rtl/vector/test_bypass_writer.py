@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What DRAIN and LOSS write is also stored where their ``bypass`` says."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the FIFO with credits, behind a pipeline of given latency."""
 
 import numpy as np

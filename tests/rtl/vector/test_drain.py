@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of DRAIN, through the vector unit, against the arithmetic."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """DrainWriter: rows in order, each word of masks as soon as it is full, and nothing else."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the epilogue's stages, rows with gaps between them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the exponential, through the only function of the reference that has it."""
 
 import numpy as np

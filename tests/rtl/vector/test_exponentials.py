@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Exponentials: of each row, with random idles and back-pressure on every stream."""
 
 import pytest

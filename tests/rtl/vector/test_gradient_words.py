@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GradientWords: panels are full of their groups, and zero where a row has none."""
 
 import numpy as np

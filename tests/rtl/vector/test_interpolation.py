@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Interpolation: every argument of rising and falling tables."""
 
 import pytest

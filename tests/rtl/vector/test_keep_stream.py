@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the stream of dropout decisions."""
 
 import numpy as np

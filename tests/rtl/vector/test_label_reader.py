@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Reading of label lists: every kind of block, whole and in part, with idles and back-pressure."""
 
 import numpy as np

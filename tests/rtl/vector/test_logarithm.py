@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Logarithm: as the reference's, and near the real one."""
 
 import numpy as np

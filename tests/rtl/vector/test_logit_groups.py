@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """LogitGroups: every group with classes, with its bits, and none besides."""
 
 import numpy as np

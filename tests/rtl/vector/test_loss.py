@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of LOSS, through the vector unit, against the reference's ``softmax_gradient`` and
 ``sigmoid_gradient``."""
 

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """LossGradient: of each row, with random idles and back-pressure on every stream."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """MaskReader: the masks of rows, of which a memory word holds several."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Maximum: of each row, with random idles and back-pressure on every stream."""
 
 from hypercast.rtl.config import PRESETS

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Metrics: losses, hits and misses go to their split, also past 32 bits; clearing wins."""
 
 import random

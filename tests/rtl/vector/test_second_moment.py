@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SecondMomentUnit against ``reference.adam``."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The factors of sigmoids, through the only function of the reference that has them."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of UPDATE, through the vector unit, against ``arithmetic.update`` and ``adam_update``."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of the optimiser's arithmetic, with extremes in every combination."""
 
 from itertools import product

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UpdateReader: state and gradients of all rows, element by element; when state is awaited."""
 
 import numpy as np

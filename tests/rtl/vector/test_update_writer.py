@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """UpdateWriter: every word of new state where it belongs, and every new row sent once, in order."""
 
 import numpy as np

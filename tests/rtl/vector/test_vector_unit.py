@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Tests of what the vector unit's engines share, with instructions of all kinds in turn."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What the tests of the vector unit share: a bench around it, and packing of memory words."""
 
 from collections import Counter

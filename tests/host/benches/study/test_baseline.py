@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """HP-GNN's formulas, worked out by hand."""
 
 import pytest

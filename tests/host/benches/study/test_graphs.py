@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Degrees of the study's graphs."""
 
 import numpy as np

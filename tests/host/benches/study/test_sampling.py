@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples are samples, and drawn by degree."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Words moved and stored, by hand."""
 
 import itertools

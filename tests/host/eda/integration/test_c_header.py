@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The C header: what a C compiler takes its constants for."""
 
 import re

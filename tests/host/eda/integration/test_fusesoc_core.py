@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The core for FuseSoC: what it lists, and what FuseSoC makes of it."""
 
 import os

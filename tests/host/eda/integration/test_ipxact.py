@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The IP-XACT component: what it says, and that it is as the schema wants it."""
 
 import importlib.util

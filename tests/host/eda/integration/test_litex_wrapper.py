@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The wrapper for LiteX, with a LiteX that notes what is made of it."""
 
 import sys

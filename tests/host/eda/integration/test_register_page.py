@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The register page: what is in the documentation is what is generated."""
 
 from hypercast.host.eda.integration.register_page import register_page

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The SVD file: valid by its schema, and with every register as it is."""
 
 import pytest

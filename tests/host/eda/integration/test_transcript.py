@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A training's accesses, made on the simulated chip: every value read is as foreseen."""
 
 import contextlib

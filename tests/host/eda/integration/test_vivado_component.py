@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """The component for Vivado: as the schema wants it, and what it says."""
 
 import importlib.util

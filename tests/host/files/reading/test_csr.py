@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """What is refused is in ``tests/host/graphs/datasets/test_saint.py``, through a file."""
 
 import numpy as np

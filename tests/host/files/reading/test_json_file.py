@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 import pytest
 
 from hypercast.host.files.reading.json_file import read_json

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files as Planetoid has them are in ``tests/host/graphs/test_datasets.py``."""
 
 import collections

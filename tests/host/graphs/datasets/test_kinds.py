@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Data sets are told apart by what they hold."""
 
 import sys

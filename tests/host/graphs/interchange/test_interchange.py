@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Graphs of other libraries: stand-ins with their attributes, and the real ones if installed."""
 
 from types import SimpleNamespace

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of weights in files of others are found where they leave no choice."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Weights go out and come in by PyTorch Geometric's names, and mean the same there."""
 
 import contextlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Small matrices to sample, and bounds of statistical tests."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Vertices are drawn as often as GraphSAINT's samplers have to, by closed formulas."""
 
 import numpy as np

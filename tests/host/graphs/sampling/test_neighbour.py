@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Neighbour samples are parts of the graph, never too large, unbiased, and the same everywhere."""
 
 import hashlib

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Results come in order, a few ahead, and errors in their place."""
 
 import itertools

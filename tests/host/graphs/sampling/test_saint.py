@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Subgraphs are subgraphs, and their weights make them stand for the graph."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples that leave nothing out train as the whole graph does."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Kernels of samplers do, bit for bit, what a few lines of NumPy do."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A vertex cut has every edge once, and every vertex' loss once."""
 
 import numpy as np

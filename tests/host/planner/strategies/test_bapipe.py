@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """BaPipe: the best of all runs of layers, orders of boards and schedules."""
 
 import itertools

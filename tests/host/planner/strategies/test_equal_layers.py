@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """As many layers on each board: all forward first, or one board at work at a time."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Chunks of a whole graph through layers, as the planner has them."""
 
 from hypercast.host.cluster.description import load_cluster

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parts of a graph as the planner sees them."""
 
 import pytest

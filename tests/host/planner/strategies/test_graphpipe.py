@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """GraphPipe takes graphs apart into series and branches, and finds what Piper's search finds."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """PipeDream's programme finds the best of all runs of layers and numbers of boards."""
 
 import itertools

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Piper finds the smallest bottleneck of all chains of stages that fit their boards."""
 
 import numpy as np

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Samples in parallel: micro-batches go to boards that are done first."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A vertex cut: shares of the edges, all done at the same time."""
 
 from dataclasses import replace

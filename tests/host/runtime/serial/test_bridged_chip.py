@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """A chip behind the model of the link: commands reach it, and when it is at work."""
 
 from hypercast.host.runtime.serial.bridged_chip import BridgedChip

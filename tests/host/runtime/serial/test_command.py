@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Command: what fits, and what failed."""
 
 import pytest

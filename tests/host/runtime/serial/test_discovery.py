@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Names of serial devices, and finding boards on this machine's ports."""
 
 import pytest

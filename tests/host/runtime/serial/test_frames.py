@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Frames as bytes: what is encoded is decoded, and nothing else."""
 
 import zlib

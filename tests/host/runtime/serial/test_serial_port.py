@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SerialPort on a pseudo-terminal."""
 
 import os

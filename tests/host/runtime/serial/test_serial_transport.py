@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """SerialTransport: the driver's interface, over the model of the bridge."""
 
 import random

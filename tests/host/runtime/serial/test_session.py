@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Session over lines with faults: every command is carried out once, in order."""
 
 import random

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Parameters may be given as scalars and arrays of NumPy, and are kept as plain values."""
 
 import dataclasses

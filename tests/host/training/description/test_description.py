@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Descriptions: what a file says, what is refused, and where."""
 
 import math

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Devices that are described: what evaluates, and what is kept of it."""
 
 import pytest

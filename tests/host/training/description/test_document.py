@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Files of descriptions: TOML and YAML say the same, damaged ones are refused with their line."""
 
 import pytest

@@ -1,3 +1,4 @@
+# SPDX-License-Identifier: BSD-2-Clause
 """Keys of recipes: what counts with what, and defaults by optimiser."""
 
 import pytest
