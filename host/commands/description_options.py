@@ -18,7 +18,7 @@ from hypercast.host.training.description.model import ORDERS, Model
 from hypercast.host.training.description.recipe import recipe_values
 from hypercast.host.training.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
 from hypercast.host.training.description.stopping import MONITORS
-from hypercast.host.training.run_folder import RunFolder
+from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.reference.models import ALPHA, MODELS, THETA
 from hypercast.reference.recipe import (
     DEFAULT_LEARNING_RATES,
@@ -206,7 +206,12 @@ def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
 def _described(dataset: str | None, changes: Mapping[str, dict[str, Any]],
                run: Path | None, data: Path | None) -> Description:
     if dataset is None and run is not None:
-        return RunFolder(run).description(changes, data)
+        kept = RunFolder(run)
+        description = kept.description(changes, data)
+        if description.graph is None:
+            raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "
+                           f"go on there, or say where its files are by --data PATH")
+        return description
     if dataset and dataset.endswith(SUFFIXES):
         return load_description(Path(dataset), changes)
     graph = {"source": dataset or _DATASET, **changes.get("graph", {})}

@@ -114,9 +114,10 @@ _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum"
 
 
 def _says(text: str, taken: Any) -> bool:
-    """Whether a text means a value, or a list of them."""
+    """Whether a text means a value, or a list of them; one may be said for all."""
     if isinstance(taken, list):
         parts = text.replace("/", ",").split(",")
+        parts *= len(taken) if len(parts) == 1 else 1
         return len(parts) == len(taken) and all(map(_says, parts, taken))
     if isinstance(taken, str):
         return text == taken

@@ -25,6 +25,8 @@ __all__ = ["SPARSE_DENSITY", "checked_features", "checked_labels", "checked_spli
 #: is hardly slower then, and with dropout many times faster (``hypercast bench epochs``). The bits
 #: and the compiled program are the same.
 SPARSE_DENSITY = 1 / 8
+#: Rows that a matrix of weights can have.
+_MOST_FEATURES = (1 << 31) - 1
 #: What the class in a label record of the chip can count to.
 _MAXIMUM_LABEL = (1 << 13) - 1
 
@@ -39,6 +41,9 @@ def checked_features(features: npt.ArrayLike | SparseArray) -> FloatMatrix:
     if given.ndim != 2 or 0 in given.shape:
         raise GraphError(f"features have shape {given.shape}; give at least one vertex and "
                          f"one feature, a row per vertex")
+    if given.shape[1] > _MOST_FEATURES:
+        raise GraphError(f"features have {given.shape[1]} columns, but there are weights for "
+                         f"{_MOST_FEATURES} at most; leave out those that no vertex has")
     checked: FloatMatrix
     if scipy.sparse.issparse(given):
         summed = scipy.sparse.csr_array(given, copy=True)

@@ -21,6 +21,7 @@ from hypercast.host.files.durable_file import (
     append_durably,
     flush_folder,
     remove_abandoned,
+    require_writable,
     write_durably,
 )
 from hypercast.host.files.reading.json_file import read_json
@@ -51,6 +52,9 @@ REPORT = "report.html"
 #: The fact that says where the graph was.
 _DATA = "data set"
 _DESCRIPTION, _CHECKPOINT, _TRACE = "run.toml", "checkpoint.safetensors", "trace.json"
+#: All of them, the description first.
+_FILES = (_DESCRIPTION, _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS, _TRACE,
+          REPORT)
 #: Initial weights, if they came from a file; with its suffix.
 _WEIGHTS = "initial_weights"
 
@@ -288,6 +292,12 @@ class RunFolder:
             raise RunError(f"{self._folder / _DESCRIPTION} would have to hold {shown}, which is no "
                            f"UTF-8 text; rename the file") from error
 
+    def require_writable(self) -> None:
+        """Raise ``OSError`` if one of the files that are there cannot be replaced."""
+        for name in _FILES:
+            if os.path.lexists(path := self._folder / name):
+                require_writable(path)
+
     def release(self) -> None:
         """Let other processes write."""
         if self._lock:
@@ -340,9 +350,7 @@ class RunFolder:
         """Remove an earlier run; its description first, unless it is that of the new one."""
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
-        for name in (*([] if same else [_DESCRIPTION]),
-                     _CHECKPOINT, RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS, _TRACE,
-                     REPORT):
+        for name in _FILES[same:]:
             (self._folder / name).unlink(missing_ok=True)
             flush_folder(self._folder)
 

@@ -212,6 +212,7 @@ class Trainer:
         folder.check(self.description)
         folder.lock()
         try:
+            folder.require_writable()
             if resume and folder.has_checkpoint:
                 self._resume(folder)
                 folder.sessions()

@@ -88,3 +88,5 @@ def test_refusals(kept, arguments, message):
 def test_a_run_without_a_graph_is_named(tmp_path):
     (tmp_path / "run.toml").write_text("")
     assert "run.toml names no graph, as that was made in Python" in refused("evaluate", tmp_path)
+    assert "run.toml names no graph, as that was made in Python" in refused(
+        "train", "--run", tmp_path, "--resume")

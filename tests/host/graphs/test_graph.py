@@ -234,6 +234,8 @@ def test_normalised_features(sparse):
     ([], {"features": np.eye(3)}, "3 rows of features, but 4 labels"),
     ([], {"features": np.zeros((4, 0))}, r"features have shape \(4, 0\)"),
     ([], {"features": np.zeros((0, 4)), "labels": []}, "at least one vertex"),
+    ([], {"features": scipy.sparse.coo_array(([1.0], ([0], [0])), shape=(4, 2**63 - 1))},
+     "features have 9223372036854775807 columns, but there are weights for 2147483647 at most"),
     ([], {"features": np.diag([1, 1, np.inf, 1])}, "feature 2 of vertex 2 is inf; replace it"),
     ([], {"features": scipy.sparse.csr_array(np.diag([1, np.nan, 1, 1]))},
      "feature 1 of vertex 1 is nan"),

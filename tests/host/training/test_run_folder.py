@@ -120,3 +120,16 @@ def test_weights_are_kept_beside_it(kept, tmp_path):
     shutil.move(weights, tmp_path / "elsewhere")
     run("train", "--resume", "--run", kept, "--epochs", 2)
     assert json.loads((kept / "epochs.jsonl").read_text().splitlines()[1])["epoch"] == 1
+
+
+@pytest.mark.parametrize("name", ["run.toml", "sessions.json", "epochs.jsonl", "trace.json"])
+def test_files_that_cannot_be_replaced_are_found_before_any_is_written(name, tmp_path):
+    """A link that leads to itself is there for the system, though it leads to no file."""
+    run = tmp_path / "run"
+    run.mkdir()
+    (run / name).symlink_to(name)
+    with pytest.raises(OSError, match="leads back to itself") as error, \
+            Trainer(Graph.load("karate"), epochs=1, run=run) as trainer:
+        trainer.fit()
+    assert error.value.filename == str(run / name)
+    assert [path.name for path in run.iterdir() if path.name != "lock"] == [name]
