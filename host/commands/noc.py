@@ -51,7 +51,7 @@ __all__ = ["noc"]
 @click.option("--seed", type=WholeRange(0), default=0, show_default=True)
 @click.option("--rate", type=NumberRange(0),
               help="Messages per core and cycle, at random.  [default: all at the start]")
-@click.option("--stalls", type=NumberRange(0, 1, max_open=True), default=0.0,
+@click.option("--stalls", type=NumberRange(0, 0.95), default=0.0,
               show_default=True, help="Fraction of cycles in which an ejection port stalls.")
 @click.option("--plot", type=PICTURE, metavar="FILE.png",
               help="Draw latency over load, and the hypercube with the loads of its links.")

@@ -24,7 +24,8 @@ def test_table():
         assert part in text
 
 
-@pytest.mark.parametrize("arguments", [[], ["--rate", "0.2"], ["--stalls", "0.5"]])
+@pytest.mark.parametrize("arguments", [
+    [], ["--rate", "0.2"], ["--stalls", "0.5"], ["--stalls", "0.95"]])
 def test_json(arguments):
     values = json.loads(run("unicast", *SMALL, "--json", *arguments).stdout)
     assert values["deliveries"] == values["messages"] == 1600
