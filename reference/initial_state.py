@@ -134,7 +134,7 @@ def _first_momentum_exponents(passes: FixedPasses) -> dict[Tensor, int]:
         # Where gradients are all zero, decay's constant must still fit its bits.
         decay = recipe.weight_decay(name) / gain[name]
         found[name] = first_momentum_exponent(
-            gradient, kept=recipe.kept_momentum, more=more,
+            gradient, kept=recipe.kept_momentum, more=more, coarser=recipe.gradient_coarseness,
             least=MASTER_EXPONENT + math.frexp(decay)[1] - FACTOR_WIDTH)
     return found
 

@@ -13,15 +13,14 @@ __all__ = ["MomentumExponents", "first_momentum_exponent"]
 
 #: Bits of a momentum's magnitude, and how many of them are left for larger gradients at first.
 _MOMENTUM_BITS, _HEADROOM = 31, 4
-#: Finest unit of momenta, in bits below the gradient's own: more resolution is useless, and leaves
-#: less room for gradients that grow (``GRADIENT_ZEROS``).
-_FINEST = 8
+#: Finest unit of momenta, in bits below the gradient's own: more resolution is useless.
+_FINEST = 10
 #: Bits by which a gradient's exponent may grow before the momentum's follows.
 _SLACK = 3
 
 
 def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least: int,
-                            more: int = 0) -> int:
+                            more: int = 0, coarser: int = 0) -> int:
     """The exponent of a parameter's momenta in the first step.
 
     It leaves bits for 16 times what such gradients build up to.
@@ -36,10 +35,13 @@ def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least:
         Lowest exponent.
     more : int
         Bits that the sum over all samples of a step may have more than one's.
+    coarser : int
+        Bits by which the gradient's unit is coarser than it has to be, as headroom makes it: its
+        momenta's need not be as fine, and have room for gradients that grow.
     """
     build_up = math.ceil(math.log2(1 / (1 - kept)))
     return max(gradient.reach + more + build_up + _HEADROOM - _MOMENTUM_BITS,
-               gradient.exponent - _FINEST, least)
+               gradient.exponent - _FINEST + coarser, least)
 
 
 class MomentumExponents:

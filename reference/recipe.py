@@ -179,6 +179,12 @@ class Recipe:
                 f"micro_batches must be 1 to {_MOST_MICRO_BATCHES}, not {self.micro_batches}")
         require(self.loss in LOSSES, f"loss must be one of {', '.join(LOSSES)}, not {self.loss!r}")
 
+    @property
+    def gradient_coarseness(self) -> int:
+        """Bits of headroom that gradients of features have more than other tensors."""
+        assert self.gradient_headroom is not None and self.headroom is not None
+        return max(self.gradient_headroom - self.headroom, 0)
+
     def headroom_of(self, tensor: Tensor) -> int:
         """Bits left free above the last peak of a tensor; negative if it may saturate."""
         bits = self.feature_headroom if tensor.kind in FORWARD else \

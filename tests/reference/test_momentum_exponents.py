@@ -25,12 +25,19 @@ def gradient(exponent, reach):
 @pytest.mark.parametrize(("exponent", "reach", "kept", "least", "expected"), [
     (-30, 10, 0.0, -128, 10 + 4 - 31),     # 16 times its reach in 31 bits
     (-30, 10, 0.9, -128, 10 + 4 + 4 - 31),  # which ten such gradients build up to
-    (-30, -25, 0.0, -128, -38),            # no finer than 8 bits below its unit
+    (-30, -25, 0.0, -128, -40),            # no finer than 10 bits below its unit
     (-30, -25, 0.0, -12, -12),
 ])
 def test_first_step(exponent, reach, kept, least, expected):
     assert first_momentum_exponent(
         gradient(exponent, reach), kept=kept, least=least) == expected
+
+
+def test_momenta_of_gradients_with_headroom_are_as_much_coarser():
+    assert first_momentum_exponent(gradient(-30, -25), kept=0.0, least=-128, coarser=2) == -38
+    assert Recipe().gradient_coarseness == 2
+    assert Recipe(element_width=8).gradient_coarseness == 0
+    assert Recipe(headroom=3, gradient_headroom=1).gradient_coarseness == 0
 
 
 @given(st.lists(st.integers(-3, 2), max_size=40))

@@ -50,7 +50,7 @@ show:
 """)
     scripts = sysconfig.get_path("scripts")
     result = subprocess.run(
-        ["make", "show"], cwd=tmp_path, capture_output=True, text=True,
+        ["make", "--no-print-directory", "show"], cwd=tmp_path, capture_output=True, text=True,
         env={**os.environ, "PATH": f"{scripts}{os.pathsep}{os.environ['PATH']}"})
     assert result.returncode == 0, result.stderr
     assert result.stdout.splitlines() == [
