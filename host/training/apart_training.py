@@ -128,7 +128,7 @@ class ApartTraining:
             progress=self._progress))
         return found
 
-    def warn_of_saturation(self, state: TrainingState) -> None:
+    def warn_of_saturation(self, state: Callable[[], TrainingState]) -> None:
         """Not here, where no process has the whole graph."""
 
 

@@ -502,7 +502,7 @@ class Trainer:
         saturate, a ``SaturationWarning`` says so, here, in ``predict`` and in ``save_weights``.
         """
         several = self.outline.multi_label
-        self._training.warn_of_saturation(self.target.state())
+        self._training.warn_of_saturation(self.target.state)
         found = measures(self.target.evaluate(), several)
         return found | (macro_f1(self._predictions().classes, self.outline) if several else {})
 
@@ -514,12 +514,12 @@ class Trainer:
         path : pathlib.Path or str
             A ``.safetensors`` file, or a ``.pt`` file, a state dictionary (needs PyTorch).
         """
-        self._training.warn_of_saturation(self.target.state())
+        self._training.warn_of_saturation(self.target.state)
         save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
 
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order."""
-        self._training.warn_of_saturation(self.target.state())
+        self._training.warn_of_saturation(self.target.state)
         self.target.evaluate()
         return self._predictions()
 

@@ -205,14 +205,14 @@ class Training:
         adjacency, features, *_ = training_data(self._graph, self.recipe)
         return step_numbers(oracle, adjacency, features)
 
-    def warn_of_saturation(self, state: TrainingState) -> None:
+    def warn_of_saturation(self, state: Callable[[], TrainingState]) -> None:
         """Warn if evaluating a state saturates, of a training on the whole graph.
 
-        With samples, exponents are chosen from the evaluation itself.
+        With samples, exponents are chosen from the evaluation itself, and no state is read.
         """
         if self.samples is None:
             oracle = FixedGnn(self.initial)
-            oracle.load_state(state)
+            oracle.load_state(state())
             adjacency, features, *_ = training_data(self._graph, self.recipe)
             warn_of_saturation(oracle, adjacency, features)
 
