@@ -97,15 +97,16 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
     from hypercast.host.eda.board_fit import check_board
 
     check_board(board, config, lambda text: click.echo(f"note: {text}", err=True))
-    require_chip_folder(folder, _manifest(board, config))
+    description = _manifest(board, config, debug=debug, bulk=bulk)
+    require_chip_folder(folder, description)
     if board in SERIAL_BOARDS:
         run = SERIAL_BOARDS[board].open_tools if run is None else run
-        _serial(board, config, folder, run, as_json)
+        _serial(board, config, folder, run, as_json, description)
     else:
-        _vivado(board, config, folder, bool(run), as_json, debug=debug, bulk=bulk)
+        _vivado(board, config, folder, bool(run), as_json, description)
 
 
-def _manifest(name: str, config: Config) -> dict[str, Any]:
+def _manifest(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, Any]:
     """What the board's chip is."""
     from hypercast.rtl.export.manifest import manifest
     from hypercast.rtl.export.options import ExportOptions
@@ -114,10 +115,11 @@ def _manifest(name: str, config: Config) -> dict[str, Any]:
     if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
         for key in ("top", "prefix", "ports", "external_memory"):
             del described[key]
-    return {"board": name, "fpga": _BOARDS[name].fpga, **described}
+    return {"board": name, "fpga": _BOARDS[name].fpga, "debug": debug, "bulk": bulk,
+            **described}
 
 
-def _descriptions(name: str, config: Config) -> dict[str, str]:
+def _descriptions(name: str, config: Config, description: dict[str, Any]) -> dict[str, str]:
     """Files that describe the chip on the board to software."""
     from hypercast.host.eda.integration.c_header import c_header
     from hypercast.host.eda.integration.svd import svd
@@ -125,7 +127,7 @@ def _descriptions(name: str, config: Config) -> dict[str, str]:
 
     options = ExportOptions(external=name not in SERIAL_BOARDS)
     return {"hypercast.h": c_header(config, options), "hypercast.svd": svd(config, options),
-            MANIFEST: json.dumps(_manifest(name, config), indent=2) + "\n"}
+            MANIFEST: json.dumps(description, indent=2) + "\n"}
 
 
 def _vivado_files(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, str]:
@@ -143,16 +145,18 @@ def _vivado_files(name: str, config: Config, *, debug: bool, bulk: bool) -> dict
             **zynq_project.board_files(ZYNQ_BOARDS[name], config, "hypercast", debug=debug)}
 
 
-def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool, *,
-            debug: bool, bulk: bool) -> None:
+def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool,
+            description: dict[str, Any]) -> None:
     board = (HBM_BOARDS | ZYNQ_BOARDS)[name]
     if run and not shutil.which(_VIVADO[0]):
         raise FileNotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
     with ProgressText("converting the chip"):
-        files = joined_files([*_vivado_files(name, config, debug=debug, bulk=bulk).items(),
-                              *_descriptions(name, config).items()])
+        files = joined_files([
+            *_vivado_files(name, config, debug=description["debug"],
+                           bulk=description["bulk"]).items(),
+            *_descriptions(name, config, description).items()])
     write_chip(folder, files)
     if run and subprocess.run(_VIVADO, cwd=folder).returncode:
         raise click.ClickException(f"Vivado failed; see {folder / 'vivado.log'}")
@@ -167,14 +171,15 @@ def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool, *
                f"to build {board.title}, where Vivado is: cd {folder} && {' '.join(_VIVADO)}")
 
 
-def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool) -> None:
+def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool,
+            description: dict[str, Any]) -> None:
     from hypercast.boards.serial_project import PROJECT, chip_source, project
     from hypercast.host.eda.board_build import build_bitstream
 
     board = SERIAL_BOARDS[name]
     with ProgressText("converting the chip"):
         plan = project(board, config, chip_source(board, config))
-        files = joined_files([*plan.files.items(), *_descriptions(name, config).items()])
+        files = joined_files([*plan.files.items(), *_descriptions(name, config, description).items()])
     write_chip(folder, files)
     report: BoardReport | None = None
     if run:

@@ -17,8 +17,9 @@ __all__ = ["MANIFEST", "require_chip_folder", "write_chip"]
 
 #: Says which chip a folder's files are of.
 MANIFEST = "manifest.json"
-#: What tells chips apart.
-_IDENTITY = ("board", "top", "prefix", "memory", "configuration")
+#: What tells chips apart, and what a manifest without it stands for.
+_IDENTITY = {"board": None, "top": None, "prefix": None, "memory": None, "configuration": None,
+             "debug": False, "bulk": False}
 _REMEDY = "take another folder, by -o, or remove what is there"
 
 
@@ -45,8 +46,8 @@ def require_chip_folder(folder: Path, description: Mapping[str, Any]) -> None:
             found = read_json(path)
         if not isinstance(found, dict) or "configuration_hash" not in found:
             raise click.UsageError(f"{path} is there, and says of no chip what it is; {_REMEDY}")
-        for key in _IDENTITY:
-            if found.get(key) != description.get(key):
+        for key, default in _IDENTITY.items():
+            if found.get(key, default) != description.get(key, default):
                 raise click.UsageError(
                     f"{folder} has the files of another chip: {_difference(key, found)}, not "
                     f"{_difference(key, description)}; {_REMEDY}")
@@ -74,4 +75,5 @@ def write_chip(folder: Path, files: Mapping[str, str | bytes]) -> None:
 def _difference(key: str, description: Mapping[str, Any]) -> str:
     if key == "configuration":
         return f"configuration hash {description.get('configuration_hash')}"
-    return f"{key} {json.dumps(description[key])}" if key in description else f"no {key}"
+    value = description.get(key, _IDENTITY[key])
+    return f"no {key}" if value is None else f"{key} {json.dumps(value)}"

@@ -73,12 +73,16 @@ def test_a_logic_analyser(board, build, tmp_path):
     assert (tmp_path / "p/debug.tcl").exists()
     assert "debug.tcl" in (tmp_path / "p/build.tcl").read_text()
     assert board != "kv260" or (tmp_path / "p/hypercast.v").read_text().endswith("debug True")
+    refused = build("--board", board, "-o", "p")
+    assert refused.exit_code == 2 and "debug true, not debug false" in refused.output
 
 
 def test_a_bulk_port(build, tmp_path):
     assert build("--board", "u280", "-o", "p", "--bulk").exit_code == 0
     assert (tmp_path / "p/hypercast.v").read_text().endswith(" bulk")
     assert "AXI_Memory_Mapped" in (tmp_path / "p/ip.tcl").read_text()
+    refused = build("--board", "u280", "-o", "p")
+    assert refused.exit_code == 2 and "bulk true, not bulk false" in refused.output
     assert build("--board", "u280", "-o", "q").exit_code == 0
     assert "AXI_Memory_Mapped" not in (tmp_path / "q/ip.tcl").read_text()
 

@@ -41,7 +41,9 @@ def test_the_same_chip_may_be_written_again(tmp_path):
     (manifest(PRESETS["tiny"], ExportOptions(prefix="a_", top_name="hypercast")),
      'prefix "", not prefix "a_"'),
     (manifest(PRESETS["tiny"], ExportOptions(external=True)), 'memory "sram", not memory "axi"'),
-    (CHIP | {"board": "u50"}, 'no board, not board "u50"')])
+    (CHIP | {"board": "u50"}, 'no board, not board "u50"'),
+    (CHIP | {"debug": True}, "debug false, not debug true"),
+    (CHIP | {"bulk": True}, "bulk false, not bulk true")])
 def test_another_chip_is_refused(other, message, tmp_path):
     export(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
@@ -49,6 +51,11 @@ def test_another_chip_is_refused(other, message, tmp_path):
         export(tmp_path, other)
     assert message in str(error.value) and "take another folder, by -o" in str(error.value)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+def test_a_manifest_without_an_option_is_of_a_chip_without_it(tmp_path):
+    export(tmp_path)
+    export(tmp_path, CHIP | {"debug": False, "bulk": False})
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "3", '{"name": "an extension"}', "\x00"])
