@@ -46,7 +46,7 @@ verilog: $(VENV)/.demo  ## Write the chip's Verilog to build/verilog/PRESET (PRE
 
 clean:  ## Remove everything made, but .venv
 	rm -rf build dist docs/generated *.egg-info .mypy_cache .pytest_cache .ruff_cache .hypothesis
-	find boards host proofs reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
+	find benches boards host proofs reference rtl sim tests -name __pycache__ -prune -exec rm -rf {} +
 
 # $(call debian,PACKAGES): install Debian packages where that needs no password; never an error.
 debian = if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
@@ -64,12 +64,12 @@ $(BIN)/python:
 	@rm -rf $(VENV)
 	@$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.demo: pyproject.toml setup.py constraints.txt | $(BIN)/python
 	@echo "Installing what the demo needs into $(VENV) (a minute, once)"
 	@$(PIP) -e .
 	@touch $@
 
-$(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.demo
+$(VENV)/.docs: pyproject.toml setup.py constraints.txt | $(VENV)/.demo
 	@echo "Installing Sphinx into $(VENV)"
 	@$(PIP) -e '.[docs]'
 	@touch $@
@@ -77,7 +77,7 @@ $(VENV)/.docs: pyproject.toml constraints.txt | $(VENV)/.demo
 # Icarus and the Python library that cocotb loads are not on PyPI; without them the tests on
 # Icarus, or all cocotb tests, are skipped, and `hypercast doctor` says so. Clang compiles chips in
 # half the time that GCC takes, and what it compiles is faster; without it, GCC does.
-$(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
+$(VENV)/.dev: pyproject.toml setup.py constraints.txt | $(BIN)/python
 	@echo "Installing the tools for development into $(VENV) (a few minutes, once)"
 	@$(PIP) -e '.[boards,cluster,cocotb,dev,fst]'
 	@command -v iverilog > /dev/null || { $(call debian,iverilog); }
@@ -88,7 +88,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $(VENV)/.demo $@
 
 # mypy cannot follow an editable install; in this folder it finds the package as a wheel has it.
-$(LINKS): $(wildcard host/_root/*.*)
+$(LINKS): $(wildcard host/_root/*.*) Makefile
 	@mkdir -p $@
-	@ln -sfn $(addprefix ../../../,boards host proofs reference rtl sim $^) $@
+	@ln -sfn $(addprefix ../../../,benches boards host proofs reference rtl sim $(filter host/_root/%,$^)) $@
 	@touch $@

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README as the package's page shows it; all else is in ``pyproject.toml``."""
+"""The README as the package's page shows it, and benches; all else is in ``pyproject.toml``."""
 
 import re
 import tomllib
 from pathlib import Path
 
 from setuptools import setup
+from setuptools.command.editable_wheel import editable_wheel
 
 _ROOT = Path(__file__).parent
 _LINK = re.compile(r"(?P<picture>!?)\[(?P<text>[^\]]*)\]\((?P<target>[^)\s]+)\)")
@@ -36,8 +37,19 @@ def readme(text: str, repository: str | None) -> str:
     return _LINK.sub(replaced, text if repository else _PICTURE.sub("", text))
 
 
+class CheckoutInstallation(editable_wheel):
+    """An editable installation of a checkout: it has the benches, which no wheel has."""
+
+    def run(self) -> None:
+        """List one more package, whose folder has those in it."""
+        self.distribution.packages.append("hypercast.benches")
+        self.distribution.package_dir["hypercast.benches"] = "benches"
+        super().run()
+
+
 if __name__ == "__main__":  # as what builds the package runs it
     _project = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     setup(long_description=readme((_ROOT / "README.md").read_text(encoding="utf-8"),
                                   _project["urls"].get("Repository")),
-          long_description_content_type="text/markdown")
+          long_description_content_type="text/markdown",
+          cmdclass={"editable_wheel": CheckoutInstallation})

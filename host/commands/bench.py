@@ -1,56 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``hypercast bench``: measure what is claimed."""
+"""``hypercast bench``: the one door to the benches, which only a checkout has."""
 
-import sys
-from pathlib import Path
+import importlib
+from importlib.util import find_spec
 
 import click
 
-from hypercast.host import benches
-from hypercast.host.commands.number_types import WholeRange
-from hypercast.host.commands.options import json_option, print_json
-from hypercast.host.commands.output import make_console, print_table
-from hypercast.host.commands.progress_text import ProgressText
-
 __all__ = ["bench"]
 
-
-def _text(value: float) -> str:
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
+_BENCHES = "hypercast.benches"
 
 
-@click.command()
-@click.argument("name", required=False, type=click.Choice(list(benches.BENCHES)))
-@click.option("--data", type=click.Path(path_type=Path), envvar="HYPERCAST_CORA",
-              help="Folder with the Planetoid files ind.cora.* (or set HYPERCAST_CORA).")
-@click.option("--seed", type=WholeRange(0), metavar="N",
-              help=f"Draw others at random; {', '.join(benches.SEEDED)} only.  [default: 0]")
-@json_option
-def bench(name: str | None, data: Path | None, seed: int | None, as_json: bool) -> None:
-    """Measure what is claimed: figures, bars and verdicts.
+@click.command(context_settings={"ignore_unknown_options": True})
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def _no_benches(arguments: tuple[str, ...]) -> None:
+    """Measure what is claimed, in a checkout of the project; this is none."""
+    raise click.ClickException(
+        "the benches are in the project's checkout, not in the installed package; get one, run "
+        "make setup there, then .venv/bin/hypercast bench")
 
-    Exit status is 1 if a bar is missed. Without NAME, list the benches.
-    """
-    if name is None:
-        if as_json:
-            print_json(benches.BENCHES)
-            return
-        width = max(map(len, benches.BENCHES))
-        for entry, text in benches.BENCHES.items():
-            click.echo(f"{entry:{width}} {text}")
-        return
-    if seed is not None and name not in benches.SEEDED:
-        raise click.BadOptionUsage("seed", f"bench {name} draws nothing at random; leave --seed "
-                                           f"out, or take one of {', '.join(benches.SEEDED)}")
-    with ProgressText(name) as progress:
-        figures = benches.run(name, data=data, seed=seed,
-                              progress=lambda text: progress.update(f"{name}: {text}"))
-    if as_json:
-        print_json([figure.to_dict() for figure in figures])
-    else:
-        print_table(make_console(), ("figure", "value", "unit", "bar", "verdict"), [
-            (figure.name, _text(figure.value), figure.unit,
-             "" if figure.bar is None else f"{figure.relation} {_text(figure.bar)}",
-             figure.verdict) for figure in figures], name)
-    if not all(figure.passed for figure in figures):
-        sys.exit(1)
+
+#: The command of the checkout, or what says that there is none.
+bench: click.Command = _no_benches if find_spec(_BENCHES) is None else \
+    importlib.import_module(f"{_BENCHES}.command").bench

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from cocotb.task import bridge
 
-from hypercast.host.benches.bits import run_verilated
-from hypercast.host.benches.trainings import BenchTraining
+from hypercast.benches.bits import run_verilated
+from hypercast.benches.trainings import BenchTraining
 from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS

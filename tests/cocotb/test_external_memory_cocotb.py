@@ -9,7 +9,7 @@ import pytest
 from cocotb.task import bridge
 from cocotbext.axi import AxiBus, AxiRam
 
-from hypercast.host.benches.trainings import BenchTraining, compare_training
+from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.rtl.config import PRESETS

@@ -9,7 +9,8 @@ __all__ = ["FOLDERS", "exists"]
 
 ROOT = Path(__file__).parents[2]
 #: Top-level folders of the checkout.
-FOLDERS = ("boards", "docs", "examples", "host", "proofs", "reference", "rtl", "sim", "tests")
+FOLDERS = ("benches", "boards", "docs", "examples", "host", "proofs", "reference", "rtl", "sim",
+           "tests")
 
 
 @cache

@@ -14,7 +14,8 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")),
          *sorted((ROOT / "examples").glob("*/README.md"))]
 WIDTH = 100
-DOCSTRING_FOLDERS = ("boards", "examples", "host", "proofs", "reference", "rtl", "sim", "tests")
+DOCSTRING_FOLDERS = ("benches", "boards", "examples", "host", "proofs", "reference", "rtl", "sim",
+                     "tests")
 
 
 def prose(page):

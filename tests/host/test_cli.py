@@ -6,7 +6,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host.benches import BENCHES
+from hypercast.benches import BENCHES
 from hypercast.host.cli import main
 from hypercast.host.commands import diagnosis as doctor
 from hypercast.host.compiler.compiler import compile_job

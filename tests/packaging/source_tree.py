@@ -4,11 +4,13 @@
 import ast
 from pathlib import Path
 
-__all__ = ["EXAMPLES", "FOLDERS", "ROOT", "imports", "module_name", "modules"]
+__all__ = ["EXAMPLES", "FOLDERS", "ROOT", "SHIPPED", "imports", "module_name", "modules"]
 
 ROOT = Path(__file__).parents[2]
-#: Top-level folders that are packages under ``hypercast``.
-FOLDERS = ("boards", "host", "proofs", "reference", "rtl", "sim")
+#: Top-level folders that are packages under ``hypercast`` in every installation.
+SHIPPED = ("boards", "host", "proofs", "reference", "rtl", "sim")
+#: The same, and those that only a checkout has.
+FOLDERS = ("benches", *SHIPPED)
 #: Folder that is installed as ``hypercast.examples``, to be copied.
 EXAMPLES = "examples"
 

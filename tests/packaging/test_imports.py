@@ -98,7 +98,8 @@ def test_reference_imports_itself_and_pure_modules():
 
 
 def test_rtl_imports_neither_simulation_nor_host():
-    above = ("hypercast.sim", "hypercast.host", "hypercast.boards", "hypercast.proofs")
+    above = ("hypercast.sim", "hypercast.host", "hypercast.boards", "hypercast.proofs",
+             "hypercast.benches")
     for path in modules("rtl"):
         for name in own_imports(path):
             assert not name.startswith(above), f"{path} imports {name}"

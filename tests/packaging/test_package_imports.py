@@ -7,7 +7,8 @@ from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
 
 #: Package to the packages that its modules import. ``host/cli`` is the command line's entry,
 #: ``host/runtime/transport`` the interface that simulations implement, and
-#: ``host/training/description`` how files of sections are read. Benches are loaded by name.
+#: ``host/training/description`` how files of sections are read. Benches are loaded by
+#: name, through ``host/commands/bench``.
 PACKAGES = {
     "safe_path": "",
     "rtl": "safe_path",
@@ -49,14 +50,14 @@ PACKAGES = {
     "host/cli": "host/commands",
     "__main__": "host/cli",
     "cocotb": "host/files rtl sim",
-    "host/fuzzing":
+    "benches/fuzzing":
         "host/cli host/cluster host/commands host/files host/graphs host/planner host/report "
         "host/runtime host/runtime/transport host/training host/training/description reference "
         "rtl safe_path",
-    "host/benches":
-        "boards host/cluster host/compiler host/cycle_model host/eda host/files host/fuzzing "
-        "host/graphs host/noc host/planner host/runtime host/runtime/transport host/schedules "
-        "host/training host/training/description reference rtl safe_path sim",
+    "benches":
+        "benches/fuzzing boards host/cluster host/commands host/compiler host/cycle_model host/eda "
+        "host/files host/graphs host/noc host/planner host/runtime host/runtime/transport "
+        "host/schedules host/training host/training/description reference rtl safe_path sim",
 }
 MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
 
@@ -64,6 +65,8 @@ MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name !=
 def package(name):
     """The package of the module ``name``."""
     _, folder, *rest = name.split(".")
+    if [folder, *rest[:1]] == ["benches", "fuzzing"]:
+        return "benches/fuzzing"
     if rest[:2] in (["runtime", "transport"], ["training", "description"]):
         return f"host/{rest[0]}/{rest[1]}"
     return f"host/{rest[0]}" if folder == "host" else folder

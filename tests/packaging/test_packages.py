@@ -4,6 +4,7 @@
 import email
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
@@ -13,9 +14,11 @@ import venv
 import zipfile
 
 import pytest
+from setuptools import Distribution
+from setuptools.command.editable_wheel import editable_wheel
 
 import hypercast
-from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, module_name, modules
+from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, SHIPPED, module_name, modules
 
 SETUPTOOLS = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
 
@@ -28,14 +31,14 @@ def isolated(code):
 
 def shipped_files():
     """Every file that belongs into a wheel, by its name there."""
-    for folder in (*FOLDERS, EXAMPLES):
+    for folder in (*SHIPPED, EXAMPLES):
         for path in (ROOT / folder).rglob("*"):
             if path.is_file() and not {"__pycache__", "build"} & set(path.parts):
                 yield f"hypercast/{path.relative_to(ROOT)}".replace("host/_root/", "")
 
 
 def test_listed_packages_are_those_of_the_tree():
-    tree = {module_name(path) for path in modules(*FOLDERS) if path.name == "__init__.py"}
+    tree = {module_name(path) for path in modules(*SHIPPED) if path.name == "__init__.py"}
     assert SETUPTOOLS["packages"] == sorted({*tree, f"hypercast.{EXAMPLES}"})
 
 
@@ -46,7 +49,7 @@ def test_every_folder_with_modules_is_a_package():
 
 def test_top_level_folders_are_mapped():
     expected = {"hypercast": "host/_root",
-                **{f"hypercast.{name}": name for name in (*FOLDERS, EXAMPLES)}}
+                **{f"hypercast.{name}": name for name in (*SHIPPED, EXAMPLES)}}
     assert SETUPTOOLS["package-dir"] == expected
 
 
@@ -68,6 +71,15 @@ def wheel(tmp_path_factory):
                     "--wheel-dir", folder, copy], check=True)
     [wheel] = folder.glob("*.whl")
     return wheel
+
+
+def test_an_editable_installation_has_the_benches_too(monkeypatch):
+    """They are where their checkout is; what every installation has stays listed."""
+    installed = Distribution({"packages": ["hypercast"], "package_dir": {"hypercast": "x"}})
+    monkeypatch.setattr(editable_wheel, "run", lambda self: None)
+    runpy.run_path(str(ROOT / "setup.py"))["CheckoutInstallation"](installed).run()
+    assert installed.packages == ["hypercast", "hypercast.benches"]
+    assert installed.package_dir == {"hypercast": "x", "hypercast.benches": "benches"}
 
 
 @pytest.mark.slow
@@ -109,6 +121,10 @@ print(hypercast.__file__, hypercast.__version__)
             if "user.py" in command else f"{site}/hypercast/__init__.py {hypercast.__version__}" \
             if script in command else f"hypercast, version {hypercast.__version__}"
         assert expected in result.stdout
+    bench = subprocess.run([binaries / "hypercast", "bench", "shapes", "--seed", "3"], cwd=tmp_path,
+                           capture_output=True, text=True)
+    [line] = bench.stderr.splitlines()
+    assert (bench.returncode, bench.stdout) == (1, "") and "make setup" in line
     doctor = subprocess.run([binaries / "hypercast", "doctor", "--json"], cwd=tmp_path,
                             capture_output=True, text=True)
     [found] = [one for one in json.loads(doctor.stdout) if one["name"] == "package hypercast"]

@@ -15,7 +15,7 @@ import hypercast
 from hypercast import Model, Sampling
 from hypercast.host.commands.diagnosis import examine
 from tests.docs.test_pages import blocks
-from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT
+from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, SHIPPED
 
 INIT = ROOT / "host" / "_root" / "__init__.py"
 
@@ -94,7 +94,7 @@ def installed():
     package = folder / "hypercast"
     shutil.rmtree(package, ignore_errors=True)
     package.mkdir(parents=True)
-    for path in (*INIT.parent.iterdir(), *(ROOT / name for name in (*FOLDERS, EXAMPLES))):
+    for path in (*INIT.parent.iterdir(), *(ROOT / name for name in (*SHIPPED, EXAMPLES))):
         if path.name != "__pycache__":
             (package / path.name).symlink_to(path)
     assert (package / "py.typed").exists()

@@ -15,21 +15,21 @@ READERS = {"fromfile", "genfromtxt", "load_file", "load_npz", "loadmat", "loadtx
 MODULES = {"gzip", "json", "np", "numpy", "pickle", "tomllib", "torch"}
 #: What is the one place, what reads in another way to be compared with it, and what reads only what
 #: it has written itself.
-READING = ("host/files/reading", "host/fuzzing", "host/_root/cache.py")
+READING = ("host/files/reading", "benches/fuzzing", "host/_root/cache.py")
 #: Text of what was opened by reading, or what was just written by ``json.dumps``.
 ALLOWED = {
     # What the kernel says of processes of ours.
-    "host/benches/board_processes.py": {
+    "benches/board_processes.py": {
         "Path(f'/proc/{child}/environ').read_bytes", "Path(f'/proc/{pid}/status').read_text",
         "Path(f'/proc/{pid}/task/{pid}/children').read_text"},
-    "host/benches/board_trainings.py": {"json.loads"},  # what processes of ours printed
-    "host/benches/plan_trainings.py": {"json.loads"},  # what processes of ours printed
-    "host/benches/cocotb_training.py": {"path.read_bytes", "pickle.loads"},  # of our own process
-    "host/benches/huge_graph.py": {"Path('/proc/self/status').open"},  # of our own process
+    "benches/board_trainings.py": {"json.loads"},  # what processes of ours printed
+    "benches/plan_trainings.py": {"json.loads"},  # what processes of ours printed
+    "benches/cocotb_training.py": {"path.read_bytes", "pickle.loads"},  # of our own process
+    "benches/huge_graph.py": {"Path('/proc/self/status').open"},  # of our own process
     "host/cluster/apart.py": {"pickle.load", "pickle.loads"},  # of processes of ours
     "host/cluster/group.py": {"pickle.loads"},  # of processes of ours
     "host/cluster/mpi_group.py": {"pickle.loads"},  # of processes of ours
-    "host/benches/mutants.py": {"json.loads"},  # what a process of ours printed
+    "benches/mutants.py": {"json.loads"},  # what a process of ours printed
     "host/files/kept_values.py": {"pickle.loads"},  # of our own process
     "host/commands/diagnosis.py": {"tomllib.loads"},
     "host/training/checkpoint.py": {"json.loads"},
@@ -61,7 +61,7 @@ def test_what_reads_is_found(text):
 
 
 def test_all_files_are_read_in_one_place():
-    for path in modules("host"):
+    for path in modules("benches", "host"):
         if not str(path).startswith(READING):
             found = set(readers(ast.parse((ROOT / path).read_text(encoding="utf-8"))))
             assert found <= ALLOWED.get(str(path), set()), path

@@ -30,7 +30,7 @@ def test_links_of_the_package_page_lead_into_the_repository():
 def test_without_a_repository_there_are_names_instead_of_links():
     text = readme(README, None)
     assert not re.search(r"\]\((?!https://)", text) and "![" not in text
-    assert "tutorial (`docs/tutorial.md`)" in text and "See\nCONTRIBUTING.md." in text
+    assert "tutorial (`docs/tutorial.md`)" in text and "See CONTRIBUTING.md." in text
     assert len(text) > 0.8 * len(README)
 
 

@@ -22,11 +22,11 @@ MODULES = {
     "pickle": {"dump"}, "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"},
     "tempfile": {"NamedTemporaryFile"}, "torch": {"save"}}
 #: The one place, what keeps compiled code, and what damages files of its own.
-WRITING = ("host/files/durable_file.py", "host/_root/cache.py", "host/fuzzing")
+WRITING = ("host/files/durable_file.py", "host/_root/cache.py", "benches/fuzzing")
 #: Modules that write to a folder of their own, or one that they are given and nobody else has: of
 #: the cache, or for temporary files.
 SCRATCH = {
-    "host/benches", "host/eda/integration/yosys_command.py", "host/eda/board_build.py",
+    "benches", "host/eda/integration/yosys_command.py", "host/eda/board_build.py",
     "host/eda/place_and_route.py", "host/eda/synthesis.py", "proofs/check.py", "proofs/solver.py",
     "rtl/export/verilog.py", "rtl/folding/flat.py", "sim/chip_build.py", "sim/cocotb_runner.py",
     "sim/cxxrtl_convert.py", "sim/group_code.py", "sim/library_build.py", "sim/network_build.py",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from hypercast.host.benches.trainings import compare_training
+from hypercast.benches.trainings import compare_training
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import loss_of, open_device, prepare
 from hypercast.reference.models import MODELS, model_network

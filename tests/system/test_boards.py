@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from hypercast.host.benches.board_processes import children, ranks_below, strike
+from hypercast.benches.board_processes import children, ranks_below, strike
 from hypercast.host.training.run_folder import RunFolder
 from tests.host.test_cli import refused, run
 from tests.system.test_kills import results

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hypercast.host.benches.trainings import compare_training
+from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime import xdma_channels, xdma_transport
 from hypercast.host.runtime.chip_reset import reset_chip

@@ -3,7 +3,7 @@
 
 import pytest
 
-from hypercast.host.benches.trainings import BenchTraining, compare_training
+from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.serial.serial_transport import SerialTransport

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hypercast.host.benches.trainings import compare_training
+from hypercast.benches.trainings import compare_training
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import open_device

@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from hypercast.host.benches.steps import synthetic_graph
+from hypercast.benches.steps import synthetic_graph
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.prediction import predict

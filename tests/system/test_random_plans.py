@@ -9,7 +9,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.benches.plan_trainings import PlannedTrial, seconds_of
+from hypercast.benches.plan_trainings import PlannedTrial, seconds_of
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from hypercast.host.benches.trainings import BenchTraining, compare_training
+from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice

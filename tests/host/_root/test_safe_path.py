@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from hypercast.benches.fuzzing.campaign import run_trials
+from hypercast.benches.fuzzing.trial import READ
 from hypercast.host.cluster.apart import apart
-from hypercast.host.fuzzing.campaign import run_trials
-from hypercast.host.fuzzing.trial import READ
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.safe_path import PYTHON, safe_path
 from hypercast.sim.compilers import find_compiler

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.benches.steps import synthetic_graph
+from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.layer_window import layer_window
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload

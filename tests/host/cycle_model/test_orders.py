@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from hypercast.host.benches.steps import synthetic_graph
+from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cycle_model import orders
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict

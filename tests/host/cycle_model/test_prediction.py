@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from hypercast.host.benches.steps import synthetic_graph
+from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hypercast.host.benches.board_steps import unnumbered
+from hypercast.benches.board_steps import unnumbered
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.graph_parts import parts_of

@@ -11,7 +11,7 @@ import scipy.sparse
 from click.testing import CliRunner
 
 from hypercast import Device, Graph, Model, Trainer
-from hypercast.host.benches.board_trainings import state_digest
+from hypercast.benches.board_trainings import state_digest
 from hypercast.host.cli import main
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cycle_model.orders import choose_orders

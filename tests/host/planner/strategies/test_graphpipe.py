@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.benches import plan_workloads
+from hypercast.benches import plan_workloads
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluated

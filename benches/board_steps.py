@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a step takes on the virtual clocks of boards, without the numbers that it computes.
+
+The clocks are those of a training. What a board does in a step is recorded of one that trains a
+tiny graph. Then each board does that with its part of a large graph, or with its samples: it
+computes, its rows cross, and sums are added up.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.benches.clock_group import Action, Recorder, on_clocks
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.cluster.graph_in_parallel import GraphInParallel
+from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.paced_gnn import PacedGnn
+from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
+from hypercast.host.cluster.shared_rows import SharedRows
+from hypercast.host.cluster.timed_group import TimedGroup
+from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.training.layer_seconds import layer_seconds
+from hypercast.host.training.shared_devices import SharedDevices
+from hypercast.reference.array_types import SparseArray
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.judge import Judge
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Mantissas, Sample
+from hypercast.rtl.isa import Split
+
+__all__ = ["LostTime", "graph_step", "lost", "of_layers", "samples_step", "unnumbered"]
+
+#: Vertices of the tiny graph, a ring.
+_TINY = 16
+
+
+def unnumbered(network: Network, width: int, *matrices: SparseArray) -> Sample:
+    """A sample of which only vertices and edges count.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    width : int
+        Bits of an element.
+    *matrices : scipy.sparse array
+        The edges of all layers, or of each.
+    """
+    edges = matrices if len(matrices) > 1 else matrices * len(network.layers)
+    sources, targets = edges[0].shape[1], edges[-1].shape[0]
+    return Sample(
+        edges=edges, edge_exponent=0, edge_error=0.0, root_weight=0, element_width=width,
+        features=Mantissas(scipy.sparse.csr_array((sources, network.features), dtype=np.int64), 0),
+        labels=np.zeros(targets, dtype=np.int64), loss_weights=np.zeros(targets, dtype=np.int64),
+        splits=np.full(targets, Split.TRAIN, dtype=np.int64), loss_unit=1.0)
+
+
+def of_layers(sample: Sample, layers: int) -> Sample:
+    """A sample with the same edges for so many layers."""
+    return replace(sample, edges=sample.edges[:1] * layers)
+
+
+class LostTime(NamedTuple):
+    """Where the time of a step goes, each as a share of it.
+
+    Attributes
+    ----------
+    computing : float
+        The busiest board computes.
+    rows : float
+        Rows of others cross, or boards wait for each other, and nothing hides it.
+    sums : float
+        Sums and maxima of all boards are made.
+    """
+
+    computing: float
+    rows: float
+    sums: float
+
+
+def lost(time: VirtualTime) -> LostTime:
+    """Where the time of the last of some steps goes, which is like the others."""
+    seconds = time.seconds / time.steps
+    computing = max(time.computed) / time.steps
+    sums = sum(one.end - one.begin for one in time.intervals
+               if one.name == "sum" and one.track.startswith(f"{time.boards[0]},"))
+    return LostTime(computing / seconds, (seconds - computing - sums) / seconds, sums / seconds)
+
+
+def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
+               cluster: Cluster) -> VirtualTime:
+    """The ``VirtualTime`` of a step of a graph in parallel, but for the first one.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained, with its orders of products.
+    whole : Sample
+        The graph, whose edges lead both ways.
+    parts : sequence of Sample
+        What each board has of it, as of ``parts_of``; or the graph alone.
+    cluster : Cluster
+        The boards.
+    """
+    whole, *parts = (of_layers(one, len(network.layers)) for one in (whole, *parts))
+    actions = _recorded(network, whole.element_width, _graph_device)
+    alone = sum(map(sum, layer_seconds(network, cluster, adam=False)(whole, 0)))
+
+    def step(group: TimedGroup) -> None:
+        group.divide(alone)
+        part = parts[group.rank]
+        sent = part.place.sent_rows(transposed=False) if isinstance(part.place, SharedRows) else {}
+        for action in actions:
+            if action.kind == "exchange":
+                group.exchange({board: np.broadcast_to(np.int8(0), (rows, action.size))
+                                for board, rows in sent.items()}, {})
+            else:
+                _act(group, action, part)
+
+    return _timed(network, cluster, len(parts), step)
+
+
+def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
+                 cluster: Cluster) -> VirtualTime:
+    """The ``VirtualTime`` of a step of samples in parallel.
+
+    Parameters
+    ----------
+    network, cluster
+        As those of ``graph_step``.
+    samples : sequence of sequences of Sample
+        For each board, those that it takes.
+    """
+    width = cluster.boards[0].config.element_width
+    actions = _recorded(network, width, _samples_device)
+    passes = [action for action in actions if action.kind == "compute"]
+    last = actions[len(passes):]
+
+    def step(group: TimedGroup) -> None:
+        for sample in samples[group.rank]:
+            for action in passes:
+                _act(group, action, sample)
+        for action in last:
+            _act(group, action, samples[0][0])
+
+    return _timed(network, cluster, len(samples), step)
+
+
+def _act(group: TimedGroup, action: Action, sample: Sample) -> None:
+    if action.kind == "compute":
+        group.compute(sample, action.layers, forward=action.forward)
+    else:
+        reduced = group.sum if action.kind == "sum" else group.maximum
+        reduced(np.zeros(action.size // 8, dtype=np.int64))
+
+
+def _timed(network: Network, cluster: Cluster, boards: int,
+           step: Callable[[TimedGroup], None]) -> VirtualTime:
+    seconds = layer_seconds(network, cluster, adam=False)
+
+    def run(group: Group) -> VirtualTime | None:
+        timed = TimedGroup(group, cluster, seconds)
+        timed.begin_step()
+        step(timed)
+        timed.end_step()
+        return timed.time()
+
+    time = on_clocks(boards, run)[0]
+    assert time
+    return time
+
+
+def _recorded(network: Network, width: int,
+              device: Callable[[InitialModel, Recorder], TrainingDevice],
+              ) -> list[Action]:
+    """What a board does in its second step: in the first one, features cross, too."""
+    vertex = np.arange(_TINY)
+    ring = scipy.sparse.csr_array(
+        (np.full(3 * _TINY, 1 / 3), (np.tile(vertex, 3), np.concatenate(
+            [vertex, (vertex + 1) % _TINY, (vertex - 1) % _TINY]))), shape=(_TINY, _TINY))
+    features = np.random.default_rng(0).random((_TINY, network.features))
+    model = InitialModel.of(network, Recipe(element_width=width), ring, features,
+                            vertex % network.classes, np.full(_TINY, Split.TRAIN))
+    recorder = Recorder()
+    trained = device(model, recorder)
+    for _ in range(2):
+        trained.train_step()
+    return recorder.actions
+
+
+def _graph_device(model: InitialModel, group: Group) -> GraphInParallel:
+    halves = Division.counted(model.sample.edges[0], np.arange(_TINY) * 2 // _TINY, 2)
+    own = model.with_sample(next(parts_of(model.sample, halves)))
+    return GraphInParallel(SharedDevices().of_rows(own, group), own, group)
+
+
+def _samples_device(model: InitialModel, group: Group) -> SamplesInParallel:
+    def judge() -> Judge:
+        raise NotImplementedError
+
+    return SamplesInParallel(ReferenceDevice(model, PacedGnn(model, group)),
+                             _Same(model.sample), judge, 2, group)
+
+
+class _Same:
+    """Two samples in an epoch, which are the same."""
+
+    def __init__(self, sample: Sample) -> None:
+        self.first = sample
+
+    def __len__(self) -> int:
+        return 2
+
+    def epoch(self, number: int, numbers: Sequence[int] | None = None) -> Iterator[Sample]:
+        return (self.first for _ in numbers or range(2))

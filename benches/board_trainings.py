@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Small trainings of all kinds, by several processes in one go: what each ends with."""
+
+import hashlib
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.group import Group
+from hypercast.host.cluster.launcher import environment, mpirun
+from hypercast.host.cluster.mpi_group import world
+from hypercast.host.graphs.datasets import communities
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.description.device import Device
+from hypercast.host.training.description.model import Model
+from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.training.trainer import Trainer
+from hypercast.reference.training_state import TrainingState
+from hypercast.safe_path import PYTHON
+
+__all__ = ["SCHEMES", "digests", "state_digest"]
+
+#: Schemes by what they are called.
+SCHEMES = {"samples in parallel": "samples", "graph in parallel": "graph",
+           "layers in a pipeline": "layers"}
+_MAIN = "from hypercast.benches.board_trainings import main; main()"
+_SECONDS = 600
+#: The chip that boards have, if it is one, with room for these trainings.
+_PRESET = "test"
+_ROOM: dict[str, Any] = {"channel_words": 16384, "program_rows": 4096, "weight_rows": 1024,
+                         "tensors": 256}
+
+
+def state_digest(state: TrainingState) -> str:
+    """SHA-256 of all weights and optimiser state."""
+    digest = hashlib.sha256(repr((
+        state.step, sorted(state.exponents.items()),
+        sorted(state.momentum_exponents.items()))).encode())
+    for name, arrays in sorted(state.parameters.items()):
+        for kind, values in sorted(arrays.items()):
+            digest.update(f"{name}.{kind}{values.shape}".encode() + values.tobytes())
+    return digest.hexdigest()
+
+
+def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
+    """What trainings of each scheme end with on so many boards: three models, both losses and
+    optimisers.
+
+    ``devices`` are those of the boards.
+    """
+    if boards == 1:
+        return dict(_trained(None, devices))
+    found = subprocess.run(
+        [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, devices],
+        capture_output=True, text=True, env=environment(boards))
+    if found.returncode:
+        raise RuntimeError(f"trainings on {boards} boards ({devices}) failed: "
+                           f"{found.stderr[-2000:]}")
+    *_, last = found.stdout.strip().splitlines()
+    kept: dict[str, list[str]] = json.loads(last)
+    return kept
+
+
+def main() -> None:
+    """What each process runs."""
+    found = dict(_trained(world(_SECONDS), *sys.argv[1:]))
+    if found:
+        print(json.dumps(found))
+
+
+def _trained(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]]]:
+    graphs = Graph.load("blocks"), Graph(**communities(vertices=160))
+    device = Device(devices, preset=_PRESET, **_ROOM)
+    for title, scheme in SCHEMES.items():
+        layers = 8 if scheme == "layers" else 2
+        given: dict[str, Any] = {"epochs": 3, "group": group,
+                                 "assignment": Assignment(scheme=scheme)}
+        if scheme != "graph":
+            given |= {"sampling": Sampling(sampler="walks", batch=8, coverage=10.0),
+                      "micro_batches": 8}
+        kept = []
+        for graph, model, dropout, optimiser in (
+                (graphs[0], "gcn", (0.5,), "adam"), (graphs[1], "sage", (0.0,), "sgd"),
+                (graphs[0], "gin", (0.0,), "adam")):
+            trainer = Trainer(
+                graph, Model(model, hidden=(6,) * (layers - 1), dropout=dropout,
+                             order=("combine_first",)),
+                device, optimiser=optimiser, **given)
+            if group and group.rank:
+                trainer.follow()
+                continue
+            with trainer:
+                trainer.fit()
+                kept.append(state_digest(trainer.target.state()))
+        if kept:
+            yield title, kept

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A graph of the size of ogbn-products, from a list of edges to messages, in a process of its own.
+
+So its peak of memory is that of the graph alone.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from hypercast.benches.figure import Figure
+from hypercast.host.compiler.compiled_edges import CompiledEdges
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.sample import Sample
+from hypercast.rtl.config import Config
+from hypercast.safe_path import safe_path
+
+__all__ = ["huge_graph"]
+
+#: Pairs that are drawn at a time.
+_DRAWN = 1 << 22
+#: Batches of neighbours that are drawn, and vertices and fan-outs of each.
+_BATCHES, _TARGETS, _FAN_OUTS = 10, 1_024, (10, 25)
+#: GB that all of it may take.
+_BAR = 20
+
+
+def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Config,
+               progress: Callable[[str], None]) -> list[Figure]:
+    """Time and memory of each part.
+
+    Parameters
+    ----------
+    vertices, edges : int
+        Size of the graph; edges are counted in both directions, before some are merged.
+    widths : tuple of int
+        Features of the input and of the output of every layer.
+    config : Config
+        Configuration of the chip.
+    progress : callable
+        Called with a line of text.
+    """
+    progress(f"a graph of {edges:,} edges, in a process of its own")
+    with safe_path(), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        merged, compiled, parts = process.submit(
+            _measure, vertices, edges, widths, config).result()
+    title = "huge graph: "
+    figures = [Figure(name=f"{title}vertices", value=vertices),
+               Figure(name=f"{title}edges, both directions", value=merged)]
+    figures += [Figure(name=f"{title}{name}", value=seconds, unit="s")
+                for name, seconds, _ in parts]
+    seconds = {name: seconds for name, seconds, _ in parts}
+    figures.append(Figure(name=f"{title}messages",
+                          value=compiled / seconds[_COMPILING], unit="edges/s"))
+    figures += [Figure(name=f"{title}peak memory, {name}", value=peak, unit="GB")
+                for name, _, peak in parts]
+    return [*figures, Figure(name=f"{title}peak memory", value=max(peak for *_, peak in parts),
+                             unit="GB", bar=_BAR, relation="<=")]
+
+
+_COMPILING = "messages, planes chosen, and their images"
+
+
+def _measure(vertices: int, edges: int, widths: Sequence[int],
+             config: Config) -> tuple[int, int, list[tuple[str, float, float]]]:
+    """Edges, those that were compiled, and name, processor time and peak memory of each part."""
+    parts: list[tuple[str, float, float]] = []
+
+    def timed(name: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
+        start = time.process_time()
+        result = function(*arguments, **named)
+        peak = next(int(line.split()[1]) for line in Path("/proc/self/status").open()
+                    if line.startswith("VmHWM"))
+        parts.append((name, time.process_time() - start, peak * 1024 / 1e9))
+        return result
+
+    pairs = _pairs(vertices, edges // 2)
+    features = scipy.sparse.csr_array((vertices, widths[0]))
+    labels = np.arange(vertices) % widths[-1]
+    targets = np.arange(0, vertices, 2)
+    graph = timed("checking and merging a list of edges", Graph.from_edges,
+                  pairs, features, labels, train=targets)
+    del pairs
+    order = timed("order of vertices", rank_order, graph)
+    graph = timed("vertices in order", graph.permuted, order)
+    matrix = timed("normalising", graph.normalised, "symmetric")
+    network = Network.of_widths(widths)
+    sample = timed("rounding weights", Sample.of, network, Recipe(), matrix, graph.features,
+                   graph.labels, graph.splits)
+    compiled = timed(_COMPILING, CompiledEdges.of, network, sample.edges, 0, config)
+    count = sum(int(messages.edges.sum()) for one in compiled.matrices
+                for _, messages in one.strips)
+    del compiled, sample
+    sampler = timed("beginning to sample", NeighbourSampler, matrix, targets, _FAN_OUTS,
+                    batch_size=min(_TARGETS, len(targets)))
+    timed(f"{_BATCHES} batches of {_TARGETS:,} vertices, sampled", lambda: [
+        sampler.batch(*divmod(number, len(sampler))) for number in range(_BATCHES)])
+    return graph.edges.nnz, count, parts
+
+
+def _pairs(vertices: int, count: int) -> IntArray:
+    """Edges whose ends' degrees fall with the root of the rank."""
+    generator = np.random.default_rng(0)
+    numbers = generator.permutation(vertices)
+    ends = np.empty(2 * count, dtype=np.int64)
+    for part in np.split(ends, range(_DRAWN, len(ends), _DRAWN)):
+        part[:] = numbers[(vertices * generator.random(len(part))**2).astype(np.int64)]
+    return ends.reshape(-1, 2)
