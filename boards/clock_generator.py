@@ -6,6 +6,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.vendor import LatticeECP5Platform, XilinxPlatform
 
+from hypercast.errors import InputError
+
 __all__ = ["ClockGenerator"]
 
 #: Frequencies in Hz at which the PLLs oscillate: 400 to 800 MHz on ECP5, from 800 MHz on 7 series.
@@ -35,7 +37,7 @@ class ClockGenerator(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         When elaborated, if the FPGA cannot make that frequency.
     """
 
@@ -53,7 +55,7 @@ class ClockGenerator(wiring.Component):
         elif isinstance(platform, XilinxPlatform):
             m.submodules.pll = self._series7(m)
         else:
-            raise ValueError(f"frequency must be {self._source}, the oscillator's, because there "
+            raise InputError(f"frequency must be {self._source}, the oscillator's, because there "
                              f"is no clock generator for this FPGA, not {self._frequency}")
         return m
 
@@ -61,7 +63,7 @@ class ClockGenerator(wiring.Component):
         """A ratio of the generator, which has to be whole."""
         ratio, rest = divmod(dividend, divisor)
         if rest or not ratio:
-            raise ValueError(f"frequency {self._frequency} cannot be made of {self._source}: "
+            raise InputError(f"frequency {self._frequency} cannot be made of {self._source}: "
                              f"{dividend} is no multiple of {divisor}")
         return ratio
 

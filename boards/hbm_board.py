@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config, ConfigurationError
 
 __all__ = ["CLOCK", "HBM_BOARDS", "PCIE_LANES", "REFERENCE_CLOCK", "Flash", "HbmBoard", "check"]
@@ -113,7 +114,7 @@ class HbmBoard:
             if core < share:
                 return die
             core -= share
-        raise ValueError(f"core must be 0 to {self.cores - 1}")
+        raise InputError(f"core must be 0 to {self.cores - 1}")
 
 
 #: The boards by name.

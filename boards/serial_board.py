@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
+from hypercast.errors import NotFoundError
 from hypercast.rtl.config import Config
 
 __all__ = ["REMEDY", "SERIAL_BOARDS", "SerialBoard", "is_folded"]
@@ -66,7 +67,7 @@ class SerialBoard:
         try:
             module = import_module(self.module)
         except ModuleNotFoundError as error:
-            raise FileNotFoundError(f"there is no module {error.name}; {REMEDY}") from None
+            raise NotFoundError(f"there is no module {error.name}; {REMEDY}") from None
         return getattr(module, self.platform)(toolchain=self.toolchain)
 
 

@@ -11,6 +11,7 @@ from amaranth.build.run import BuildPlan
 from hypercast.boards.serial_board import REMEDY, SerialBoard, is_folded
 from hypercast.boards.serial_board_top import SerialBoardTop
 from hypercast.boards.timing_checks import add_check
+from hypercast.errors import NotFoundError
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil
 from hypercast.rtl.export.notice import notice
@@ -44,7 +45,7 @@ def tools() -> dict[str, str]:
         ("YOSYS", "yosys"), ("NEXTPNR_ECP5", "nextpnr-ecp5"), ("ECPPACK", "ecppack"))}
     for program in found.values():
         if not program.exists():
-            raise FileNotFoundError(f"there is no {program}; {REMEDY}")
+            raise NotFoundError(f"there is no {program}; {REMEDY}")
     return {variable: str(program) for variable, program in found.items()}
 
 
@@ -81,7 +82,7 @@ def project(board: SerialBoard, config: Config, chip: str) -> BuildPlan:
     ------
     FileNotFoundError
         If a Python package is not installed.
-    ValueError
+    InputError
         If the board's clock does not suit.
     """
     platform = board.create_platform()

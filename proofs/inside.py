@@ -3,6 +3,8 @@
 
 from amaranth.hdl import Const, Elaboratable, Fragment, Module, Shape, Signal, Value, ValueLike
 
+from hypercast.errors import InputError
+
 __all__ = ["Inside"]
 
 
@@ -56,7 +58,7 @@ class Inside:
             if driven:
                 [found] = driven.values()
                 return found
-        raise LookupError(f"{path} is no signal of the block")
+        raise InputError(f"{path} is no signal of the block")
 
     def state(self, path: str, *names: str) -> Value:
         """Whether the state machine in a part (empty: the block) is in one of some states."""

@@ -4,6 +4,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
 from hypercast.proofs.solver import Bench
 
 __all__ = ["Proof"]
@@ -32,7 +33,7 @@ class Proof:
 
     Raises
     ------
-    ValueError
+    InputError
         If a proof of some cycles does not say why not of all, or the other way round.
     """
 
@@ -46,7 +47,7 @@ class Proof:
 
     def __post_init__(self):
         if (self.cycles is None) == bool(self.limit):
-            raise ValueError(f"{self.name}: proofs of some cycles, and only those, have a limit")
+            raise InputError(f"{self.name}: proofs of some cycles, and only those, have a limit")
 
     @property
     def name(self) -> str:

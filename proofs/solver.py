@@ -10,6 +10,7 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.hdl import ClockDomain, Module, Signal, Value
 
+from hypercast.errors import HypercastError
 from hypercast.rtl.export.yosys import YOSYS
 
 __all__ = ["COUNTEREXAMPLE", "Bench", "ProofFailedError", "prepare", "prove", "solve"]
@@ -22,7 +23,7 @@ _INDUCTION = 20
 COUNTEREXAMPLE = "counterexample.vcd"
 
 
-class ProofFailedError(AssertionError):
+class ProofFailedError(HypercastError, AssertionError):
     """An assertion can fail, a condition cannot be reached, or the solver has come to no end."""
 
 

@@ -21,6 +21,7 @@ from typing import NamedTuple, Self
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.reference.arithmetic import (
     gradient_term,
     magnitude,
@@ -100,7 +101,7 @@ class AdamRates(NamedTuple):
 
         Raises
         ------
-        ValueError
+        InputError
             If a constant is too large for its field.
         """
         momentum = round(betas[0] * FACTOR_ONE)
@@ -113,7 +114,7 @@ class AdamRates(NamedTuple):
         largest = math.ldexp(unit * math.sqrt(forgotten),
                              _LARGEST_EXPONENT + _ROOT_BITS - _FRACTION_BITS)
         if epsilon >= largest:
-            raise ValueError(f"epsilon {epsilon} is too large against gradients in units of "
+            raise InputError(f"epsilon {epsilon} is too large against gradients in units of "
                              f"{unit:.3g}; give one below {largest:.3g}")
         added = max(math.ldexp(epsilon * growth / unit, _FRACTION_BITS), 1 << _ROOT_BITS - 1)
         exponent = math.frexp(added)[1] - _ROOT_BITS

@@ -3,6 +3,7 @@
 
 from collections.abc import Sequence
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import IntMatrix
 from hypercast.reference.network import Network
 from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term, step_graph
@@ -112,7 +113,7 @@ def check_accumulators(network: Network, matrices: Sequence[IntMatrix], features
 
     Raises
     ------
-    ValueError
+    InputError
         If a sum might not fit.
     """
     width = Config(element_width=element_width).accumulator_width
@@ -121,5 +122,5 @@ def check_accumulators(network: Network, matrices: Sequence[IntMatrix], features
                                 trained=trained)
     for what, bound in bounds.items():
         if bound > limit:
-            raise ValueError(f"{what} could reach {bound}, but an accumulator of {width} bits "
+            raise InputError(f"{what} could reach {bound}, but an accumulator of {width} bits "
                              f"ends at {limit}: there are too many terms to add")

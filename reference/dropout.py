@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.reference.arithmetic import keep_mask
 from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 from hypercast.rtl.isa import FACTOR_ONE, KEY_MASK, THRESHOLD_WIDTH
@@ -53,7 +54,7 @@ class Dropout:
         certain = 1 << THRESHOLD_WIDTH
         threshold = round(rate * certain)
         if not 0 <= threshold < certain:
-            raise ValueError(f"dropout must be at least 0 and, rounded to 1/{certain}, below 1, "
+            raise InputError(f"dropout must be at least 0 and, rounded to 1/{certain}, below 1, "
                              f"not {rate}")
         scale = certain / (certain - threshold)
         exponent = math.ceil(math.log2(scale))

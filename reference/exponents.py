@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, ItemsView, Mapping
 
+from hypercast.errors import HypercastError
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import (
     GRADIENT_ZEROS,
@@ -15,15 +16,15 @@ from hypercast.rtl.isa import (
 __all__ = ["AccumulatorError", "AlignmentError", "ExponentError", "ExponentFile", "chosen_exponent"]
 
 
-class ExponentError(ArithmeticError):
+class ExponentError(HypercastError, ArithmeticError):
     """A tensor's exponent is out of range; the chip stops with EXPONENT."""
 
 
-class AccumulatorError(ArithmeticError):
+class AccumulatorError(HypercastError, ArithmeticError):
     """A sum over samples does not fit an accumulator."""
 
 
-class AlignmentError(ArithmeticError):
+class AlignmentError(HypercastError, ArithmeticError):
     """Two tensors' exponents are too far apart; the chip stops with ALIGNMENT."""
 
 

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.reference.arithmetic import (
     LossRow,
     bit_length,
@@ -75,7 +76,7 @@ class FixedPasses:
 
     Raises
     ------
-    ValueError
+    InputError
         If an accumulator might overflow.
     """
 
@@ -104,11 +105,11 @@ class FixedPasses:
 
         Raises
         ------
-        ValueError
+        InputError
             If an accumulator might overflow, or loss weights have another unit.
         """
         if sample.loss_unit != self.sample.loss_unit:
-            raise ValueError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
+            raise InputError(f"loss weights of this sample have the unit {sample.loss_unit}, those "
                              f"before {self.sample.loss_unit}; make all samples with one unit")
         check_accumulators(self.network, sample.edges, sample.features.values, self._width,
                            sample.root_weight, trained=self._trained)

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import require
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.fixed_passes import FixedPasses
@@ -16,7 +17,6 @@ from hypercast.reference.masters import master_weights
 from hypercast.reference.momentum_exponents import first_momentum_exponent
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.require import require
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import BACKWARD, FORWARD, Tensor
 from hypercast.reference.training_state import TrainingState
@@ -51,7 +51,7 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
 
     Raises
     ------
-    ValueError
+    InputError
         If network, sample and initial values do not fit each other, a value is out of range, a
         constant of any step is too large for its field, or an accumulator might overflow.
     """

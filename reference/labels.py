@@ -6,6 +6,7 @@ import math
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 from hypercast.rtl.isa import LOSS_WEIGHT_ONE, RECORD_WIDTH
@@ -18,21 +19,21 @@ def checked_labels(labels: npt.ArrayLike, loss: str, classes: int) -> IntArray |
 
     Raises
     ------
-    ValueError
+    InputError
         If they are of another kind, or do not fit the number of classes.
     """
     labels = np.asarray(labels)
     several = loss == BINARY_CROSS_ENTROPY
     if labels.ndim != (2 if several else 1):
-        raise ValueError(f"loss {loss} takes {'a row of labels' if several else 'one class'} per "
+        raise InputError(f"loss {loss} takes {'a row of labels' if several else 'one class'} per "
                          f"vertex, not labels of shape {labels.shape}; choose the other loss")
     if several:
         if labels.shape[1] != classes:
-            raise ValueError(f"there are {labels.shape[1]} labels per vertex, but the network has "
+            raise InputError(f"there are {labels.shape[1]} labels per vertex, but the network has "
                              f"{classes} outputs; give it as many")
         return labels.astype(bool)
     if labels.max(initial=-1) >= classes:
-        raise ValueError(f"label {labels.max()} does not fit the network's {classes} outputs")
+        raise InputError(f"label {labels.max()} does not fit the network's {classes} outputs")
     return labels.astype(np.int64)
 
 
@@ -41,18 +42,18 @@ def checked_loss_weights(weights: npt.ArrayLike | None, vertices: int) -> FloatA
 
     Raises
     ------
-    ValueError
+    InputError
         If there is not one finite number per vertex, none negative and one positive.
     """
     weights = np.ones(vertices) if weights is None else np.asarray(weights, dtype=np.float64)
     if weights.shape != (vertices,):
-        raise ValueError(f"loss weights must have shape {(vertices,)}, not {weights.shape}")
+        raise InputError(f"loss weights must have shape {(vertices,)}, not {weights.shape}")
     bad = np.flatnonzero(~np.isfinite(weights) | (weights < 0))
     if bad.size:
-        raise ValueError(f"loss weight of vertex {bad[0]} is {weights[bad[0]]}; give a finite "
+        raise InputError(f"loss weight of vertex {bad[0]} is {weights[bad[0]]}; give a finite "
                          f"number, not negative")
     if not weights.any():
-        raise ValueError("all loss weights are zero; give at least one vertex a positive one")
+        raise InputError("all loss weights are zero; give at least one vertex a positive one")
     return weights
 
 
@@ -76,14 +77,14 @@ def quantized_loss_weights(weights: FloatArray,
 
     Raises
     ------
-    ValueError
+    InputError
         If a weight is too large for the unit.
     """
     largest = float(weights.max())
     if unit is not None:
         mantissas = np.rint(weights * (LOSS_WEIGHT_ONE / unit)).astype(np.int64)
         if mantissas.max() >= 1 << RECORD_WIDTH:
-            raise ValueError(f"loss weight {largest} is not below {2 * unit}, which others of this "
+            raise InputError(f"loss weight {largest} is not below {2 * unit}, which others of this "
                              f"training allow")
         return mantissas, unit
     exponent = math.frexp(largest)[1] - RECORD_WIDTH

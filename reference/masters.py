@@ -4,6 +4,7 @@
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import FloatArray, IntArray
 from hypercast.rtl.isa import MASTER_EXPONENT
 
@@ -24,18 +25,18 @@ def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
 
     Raises
     ------
-    ValueError
+    InputError
         If one is out of range, or not a number; names the first.
     """
     values = np.asarray(values)
     if values.dtype.kind not in "biuf":
-        raise ValueError(f"{name} is of type {values.dtype}; give real numbers")
+        raise InputError(f"{name} is of type {values.dtype}; give real numbers")
     values = values.astype(np.float64)
     masters: FloatArray = np.rint(np.ldexp(values, -MASTER_EXPONENT))
     bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also what is not a number
     if bad.size:
         index = tuple(bad[0].tolist())
-        raise ValueError(f"{name}[{', '.join(map(str, index))}] is {values[index]:.9g}, but "
+        raise InputError(f"{name}[{', '.join(map(str, index))}] is {values[index]:.9g}, but "
                          f"weights are at least -32 and below 32, as masters of 32 bits hold "
                          f"them; scale the layer's weights down")
     return masters.astype(np.int64)

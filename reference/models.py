@@ -5,6 +5,7 @@ import itertools
 import math
 from collections.abc import Sequence
 
+from hypercast.errors import InputError
 from hypercast.reference.network import (
     COMBINE_FIRST,
     LINEAR,
@@ -69,25 +70,25 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no such model, or what is to be added does not fit it.
     """
     if model not in MODELS:
-        raise ValueError(f"model must be one of {', '.join(MODELS)}, not {model!r}")
+        raise InputError(f"model must be one of {', '.join(MODELS)}, not {model!r}")
     if model == "gcnii":
         if residual or jumping:
-            raise ValueError(f"GCNII has an initial residual; leave "
+            raise InputError(f"GCNII has an initial residual; leave "
                              f"{'residual' if residual else 'jumping'} out")
         return _gcnii(features, hidden, classes, dropout, alpha, theta)
     if model == "mixhop":
         if residual or jumping:
-            raise ValueError(f"MixHop has branches; leave {'residual' if residual else 'jumping'} "
+            raise InputError(f"MixHop has branches; leave {'residual' if residual else 'jumping'} "
                              f"out")
         return _mixhop(features, hidden, classes, dropout)
     if jumping and not hidden:
-        raise ValueError("jumping knowledge needs at least one hidden width")
+        raise InputError("jumping knowledge needs at least one hidden width")
     if residual and model == "sage":
-        raise ValueError("GraphSAGE adds a vertex's own features with weights of their own; leave "
+        raise InputError("GraphSAGE adds a vertex's own features with weights of their own; leave "
                          "residual out")
     widths = [features, *hidden] if jumping else [features, *hidden, classes]
     layers, outputs = [], []
@@ -101,7 +102,7 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
             layers.append(Layer(features_in=after, features_out=after, order=LINEAR))
         outputs.append(len(layers))
     if residual and not any(layer.root for layer in layers):
-        raise ValueError(f"no hidden convolution has as many outputs as inputs, with widths "
+        raise InputError(f"no hidden convolution has as many outputs as inputs, with widths "
                          f"{widths}; give neighbouring hidden layers the same width")
     if jumping:
         layers.append(Layer(features_in=sum(hidden), features_out=classes, order=LINEAR,
@@ -112,12 +113,12 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
 def _gcnii(features: int, hidden: Sequence[int], classes: int, dropout: float, alpha: float,
            theta: float) -> Network:
     if not hidden or len({*hidden}) > 1:
-        raise ValueError(f"the convolutions of GCNII have as many inputs as outputs; give hidden "
+        raise InputError(f"the convolutions of GCNII have as many inputs as outputs; give hidden "
                          f"widths that are all the same, not {list(hidden)}")
     if not 0 < alpha < 1:
-        raise ValueError(f"alpha must be above 0 and below 1, not {alpha}")
+        raise InputError(f"alpha must be above 0 and below 1, not {alpha}")
     if not 0 < theta <= MOST_THETA:
-        raise ValueError(f"theta must be above 0 and at most {MOST_THETA:.3f}, not {theta}")
+        raise InputError(f"theta must be above 0 and at most {MOST_THETA:.3f}, not {theta}")
     width = hidden[0]
     convolutions = [
         Layer(features_in=width, features_out=width, dropout=dropout, root=ROOT_INITIAL,
@@ -131,7 +132,7 @@ def _gcnii(features: int, hidden: Sequence[int], classes: int, dropout: float, a
 
 def _mixhop(features: int, hidden: Sequence[int], classes: int, dropout: float) -> Network:
     if len(hidden) < 3:
-        raise ValueError(f"MixHop has a first layer and two branches or more; give three hidden "
+        raise InputError(f"MixHop has a first layer and two branches or more; give three hidden "
                          f"widths or more, not {list(hidden)}")
     first, *widths = hidden
     layers = [Layer(features_in=features, features_out=first, order=LINEAR, dropout=dropout)]

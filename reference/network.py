@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from hypercast.errors import require
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponent_entries import SUMMANDS, exponent_entry
-from hypercast.reference.require import require
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = [
@@ -88,7 +88,7 @@ class Layer:
 
     Raises
     ------
-    ValueError
+    InputError
         If a field is out of range, or they do not fit each other.
     """
 
@@ -155,7 +155,7 @@ class Network:
 
     Raises
     ------
-    ValueError
+    InputError
         If the layers do not fit each other, or if the first one aggregates first although its
         input has dropout: the features would have to be stored anew in every step.
     """

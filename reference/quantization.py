@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.rtl.isa import FACTOR_ONE, FACTOR_WIDTH, LONGEST_SHIFT, MINIMUM_EXPONENT
 
@@ -16,7 +17,7 @@ __all__ = [
 ]
 
 
-class ConstantError(ValueError):
+class ConstantError(InputError):
     """An optimiser constant is out of range."""
 
 

@@ -4,7 +4,7 @@
 import math
 from typing import TypeAlias
 
-from hypercast.reference.require import require
+from hypercast.errors import require
 
 __all__ = ["RateSchedule", "check_schedule", "rate_factor", "schedule_in_steps"]
 
@@ -17,7 +17,7 @@ def check_schedule(schedule: RateSchedule) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If an epoch is negative, or not above that of the entry before it; or if a factor is
         negative or not finite.
     """

@@ -5,11 +5,11 @@ import math
 from dataclasses import dataclass, replace
 from typing import Self
 
+from hypercast.errors import require
 from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.rate_schedule import RateSchedule, check_schedule, rate_factor
-from hypercast.reference.require import require
 from hypercast.reference.tensor import BACKWARD, FORWARD, Kind, Tensor
 from hypercast.rtl.isa import FACTOR_ONE, MASTER_EXPONENT
 
@@ -106,7 +106,7 @@ class Recipe:
 
     Raises
     ------
-    ValueError
+    InputError
         If a field is out of range.
     """
 
@@ -264,7 +264,7 @@ class Recipe:
 
         Raises
         ------
-        ValueError
+        InputError
             If a constant is too large for its field.
         """
         unit = 2.0 ** (MASTER_EXPONENT - momentum_exponent)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.reference.arithmetic import rounded_shift
 from hypercast.reference.array_types import (
     BoolArray,
@@ -167,7 +168,7 @@ class Sample:
 
         Raises
         ------
-        ValueError
+        InputError
             If they do not fit each other or the network.
         """
         layers = len(network.layers)
@@ -184,7 +185,7 @@ class Sample:
             shapes.insert(0, ("adjacency", adjacency.shape, (len(labels), len(labels))))
         for name, shape, expected in shapes:
             if shape != expected:
-                raise ValueError(f"{name} must have shape {expected}, not {shape}")
+                raise InputError(f"{name} must have shape {expected}, not {shape}")
         _check(network, matrices, labels, splits)
         edges, rounded, root_weight = _quantized_edges(network, recipe.element_width, matrices)
         weights, unit = quantized_loss_weights(
@@ -247,7 +248,7 @@ class Sample:
 def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray | BoolArray,
            splits: IntArray) -> None:
     if len(matrices) != len(network.layers):
-        raise ValueError(f"there must be {len(network.layers)} matrices of edges, one for each "
+        raise InputError(f"there must be {len(network.layers)} matrices of edges, one for each "
                          f"layer, not {len(matrices)}")
     sources = matrices[0].shape[1]
     for number, matrix in enumerate(matrices, 1):
@@ -255,16 +256,16 @@ def _check(network: Network, matrices: Sequence[SparseArray], labels: IntArray |
         if network.layers[number - 1].order == LINEAR:
             targets = sources
         if matrix.shape != (targets, sources) or targets > sources:
-            raise ValueError(f"adjacency of layer {number} must have shape "
+            raise InputError(f"adjacency of layer {number} must have shape "
                              f"{(min(targets, sources), sources)}, not {matrix.shape}")
         sources = targets
     if network.shares_exponents and len(labels) < matrices[0].shape[1]:
         what = "jumping knowledge takes outputs of several layers side by side" \
             if network.jumping else "an initial residual adds the first layer's outputs in others"
-        raise ValueError(f"{what}: all layers must have the same vertices; sample subgraphs "
+        raise InputError(f"{what}: all layers must have the same vertices; sample subgraphs "
                          f"instead")
     if not np.any(splits == Split.TRAIN):
-        raise ValueError("there is no vertex to train on: none is in Split.TRAIN")
+        raise InputError("there is no vertex to train on: none is in Split.TRAIN")
 
 
 def _quantized_edges(
@@ -284,7 +285,7 @@ def _quantized_edges(
         weights, rows, width, least=2 - width if adds_rows else MINIMUM_EXPONENT,
         loops=max(matrix.shape[0] for matrix in matrices) if adds_rows else 0)
     if adds_rows and rounded.exponent > 0:
-        raise ValueError(f"edge weights reach {abs(weights).max()}, but where rows are added to "
+        raise InputError(f"edge weights reach {abs(weights).max()}, but where rows are added to "
                          f"sums over neighbours they must be below {1 << width - 1}; scale them "
                          f"down")
     ends = np.cumsum([matrix.nnz for matrix in distinct.values()])[:-1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Self
 
+from hypercast.errors import InputError
 from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.exponents import AccumulatorError
@@ -68,7 +69,7 @@ def _merged(name: Tensor, one: tuple[int, int | None],
             other: tuple[int, int | None]) -> tuple[int, int | None]:
     """Exponent and peak of an entry after the passes of both."""
     if one[0] != other[0]:
-        raise ValueError(f"{name} has exponent {one[0]} in one sample of a step, {other[0]} in "
+        raise InputError(f"{name} has exponent {one[0]} in one sample of a step, {other[0]} in "
                          f"another; make all samples of a step with the same exponents")
     peaks = [peak for _, peak in (one, other) if peak is not None]
     return one[0], max(peaks, default=None)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from hypercast.errors import InputError
+
 __all__ = ["BACKWARD", "EDGES", "FEATURES", "FORWARD", "ONE", "Kind", "Pass", "Tensor"]
 
 
@@ -96,12 +98,12 @@ class Tensor(str):
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no such tensor.
         """
         match = _NAME.fullmatch(name)
         if not match:
-            raise ValueError(f"{name} is no tensor of a training")
+            raise InputError(f"{name} is no tensor of a training")
         kind, layer, source, during = match.groups()
         return cls(Kind(kind), int(layer or 0), Pass(during), int(source or 0))
 
@@ -122,11 +124,11 @@ class Tensor(str):
 
         Raises
         ------
-        ValueError
+        InputError
             If it has no rows of vertices.
         """
         if self.kind not in _OF_VERTICES or (self.kind != Kind.FEATURES and not self.layer):
-            raise ValueError(f"{self} is no matrix of a training step")
+            raise InputError(f"{self} is no matrix of a training step")
         return self.layer - 1 if self.kind in _OF_INPUT else self.layer
 
 

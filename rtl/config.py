@@ -10,6 +10,7 @@ import json
 from dataclasses import dataclass
 from typing import Any, Self
 
+from hypercast.errors import InputError
 from hypercast.rtl.isa import (
     ADDRESS_WIDTH,
     BASE_WIDTH,
@@ -29,7 +30,7 @@ INTERFACE_VERSION = 17
 LARGEST_PROGRAM = 1 << 14
 
 
-class ConfigurationError(ValueError):
+class ConfigurationError(InputError):
     """A configuration the design does not support; names field, value and reason."""
 
 

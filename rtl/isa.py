@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from hypercast.errors import InputError
 from hypercast.rtl.access import Access, Mode, Store
 
 __all__ = [
@@ -395,7 +396,7 @@ def encode(opcode: Opcode, *, waits: int = 0, phase: int = 0, **operands: int) -
 
     Raises
     ------
-    ValueError
+    InputError
         If a field is unknown to the opcode or its value does not fit.
     """
     values = {"opcode": int(opcode), "waits": int(waits), "phase": int(phase), **operands}
@@ -406,11 +407,11 @@ def encode(opcode: Opcode, *, waits: int = 0, phase: int = 0, **operands: int) -
         size = abs(width)
         low, high = (-(1 << size - 1), (1 << size - 1) - 1) if width < 0 else (0, (1 << size) - 1)
         if not low <= value <= high:
-            raise ValueError(f"{opcode.name} field {name} must be {low} to {high}, not {value}")
+            raise InputError(f"{opcode.name} field {name} must be {low} to {high}, not {value}")
         word |= (value & ((1 << size) - 1)) << offset
         offset += size
     if values:
-        raise ValueError(f"{opcode.name} has no field {', '.join(values)}")
+        raise InputError(f"{opcode.name} has no field {', '.join(values)}")
     return word
 
 

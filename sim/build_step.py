@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from hypercast.errors import HypercastError
 from hypercast.host.files.durable_file import open_new
 
 __all__ = ["BuildError", "StoppedError", "run"]
@@ -16,7 +17,7 @@ __all__ = ["BuildError", "StoppedError", "run"]
 _INTERVAL = 1.0
 
 
-class BuildError(RuntimeError):
+class BuildError(HypercastError, RuntimeError):
     """A tool failed; the message holds the end of its output and where the log is."""
 
 

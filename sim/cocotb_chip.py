@@ -7,6 +7,7 @@ from typing import Any
 
 from cocotbext.axi import AxiBus, AxiRam
 
+from hypercast.errors import InputError
 from hypercast.rtl.registers import register
 from hypercast.sim.cocotb_transport import CocotbTransport, quiet
 
@@ -44,12 +45,12 @@ class Chip(CocotbTransport):
 
         Raises
         ------
-        ValueError
+        InputError
             If the chip has its memory inside.
         """
         dut = self._dut
         if not hasattr(dut, "memory_base"):
-            raise ValueError("this chip has its memory inside; export one with external memory")
+            raise InputError("this chip has its memory inside; export one with external memory")
         dut.memory_base.value = base
         memory: Any = None
         for number in itertools.count():

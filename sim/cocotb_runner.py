@@ -17,6 +17,7 @@ from cocotb_tools.check_results import get_results
 from cocotb_tools.config import libs_dir
 from cocotb_tools.runner import get_runner
 
+from hypercast.errors import HypercastError
 from hypercast.sim.simulators import missing
 from hypercast.sim.verilator_build import compile_verilog
 
@@ -26,7 +27,7 @@ __all__ = ["FOLDER", "SimulationError", "build", "run"]
 FOLDER = Path("build/cocotb")
 
 
-class SimulationError(RuntimeError):
+class SimulationError(HypercastError, RuntimeError):
     """A build or a cocotb test failed; the message holds the end of the log and where it is."""
 
 

@@ -4,12 +4,13 @@
 import importlib.util
 import shutil
 
+from hypercast.errors import HypercastError
 from hypercast.safe_path import PYTHON
 
 __all__ = ["NoCompilerError", "find_compiler"]
 
 
-class NoCompilerError(RuntimeError):
+class NoCompilerError(HypercastError, RuntimeError):
     """No C++ compiler was found; the message says how to get one."""
 
 

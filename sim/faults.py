@@ -5,6 +5,8 @@ import ctypes
 import enum
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
+
 __all__ = ["Fault", "FaultKind", "FaultRecord", "fault_record"]
 
 
@@ -59,12 +61,12 @@ def fault_record(fault: Fault, dimensions: int, bits: int) -> FaultRecord:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no such link or bit.
     """
     if not (0 <= fault.core < 1 << dimensions and 0 <= fault.dimension < dimensions):
-        raise ValueError(f"there is no link of core {fault.core} along dimension "
+        raise InputError(f"there is no link of core {fault.core} along dimension "
                          f"{fault.dimension} in a network of {dimensions} dimensions")
     if not 0 <= fault.bit < bits:
-        raise ValueError(f"bit must be 0 to {bits - 1}, not {fault.bit}")
+        raise InputError(f"bit must be 0 to {bits - 1}, not {fault.bit}")
     return FaultRecord(fault.cycle, fault.core, fault.dimension, fault.kind, fault.bit)

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Turns VCD files into FST files, the compressed format of GTKWave and Surfer."""
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from hypercast.errors import InputError
 from hypercast.host.files.durable_file import written_apart
 
 __all__ = ["fst_library", "write_fst"]
@@ -20,13 +22,13 @@ def fst_library() -> ModuleType:
 
     Raises
     ------
-    ValueError
+    InputError
         If it is not installed.
     """
     try:
         import pylibfst
     except ImportError as error:
-        raise ValueError("FST files are written by pylibfst, which is not installed; pip install "
+        raise InputError("FST files are written by pylibfst, which is not installed; pip install "
                          "'hypercast-gcn[fst]', or write a VCD file") from error
     return pylibfst  # type: ignore[no-any-return]
 
@@ -45,14 +47,14 @@ def write_fst(lines: Iterable[str], target: Path) -> None:
     ------
     OSError
         If the file cannot be written.
-    ValueError
+    InputError
         If pylibfst is not installed.
     """
     library = fst_library()
     with written_apart(target) as path:
         writer = library.lib.fstWriterCreate(os.fsencode(path), 1)
         if writer == library.ffi.NULL:
-            raise OSError(f"{target} cannot be written")
+            raise OSError(errno.EIO, "it cannot be written", str(target))
         lines = iter(lines)  # both go on with the same
         try:
             file = _Fst(library, writer)

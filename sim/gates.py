@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from functools import partialmethod
 from typing import Any, TypeAlias
 
+from hypercast.errors import InputError
+
 __all__ = ["Bit", "Gate", "GateMemory", "GateNetlist", "MemoryPort", "read_netlist"]
 
 #: A net's number, or a constant: ``"0"`` or ``"1"``.
@@ -147,7 +149,7 @@ class _Reader:
         handler: Callable[[Mapping[str, Any], list[bool]], Bits] | None = getattr(
             self, f"_{kind[1:]}", None) if kind.startswith("$") else None
         if handler is None:
-            raise ValueError(f"the simulation has no rule for a cell of type {kind} ({name})")
+            raise InputError(f"the simulation has no rule for a cell of type {kind} ({name})")
         self.passed(ends["Y"], _extended(handler(ends, signed), len(ends["Y"]), False))
 
     def _both(self, ends: Mapping[str, Any], signed: Sequence[bool], width: int) -> list[Bits]:
@@ -220,7 +222,7 @@ class _Reader:
     def _mul(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         width = len(ends["Y"])
         if width > WIDEST:
-            raise ValueError(f"the simulation multiplies {WIDEST} bits at most, not {width}")
+            raise InputError(f"the simulation multiplies {WIDEST} bits at most, not {width}")
         return self.make("mul", self._both(ends, signed, width), width)
 
     # Comparisons.
@@ -321,7 +323,7 @@ class _Reader:
 
     def _shift(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         if signed[1] and self.seen(ends["B"][-1]) != "0":
-            raise ValueError("the simulation has no shifts whose direction depends on their amount")
+            raise InputError("the simulation has no shifts whose direction depends on their amount")
         return self._shr(ends, signed)
 
     _shiftx = _shift
@@ -333,7 +335,7 @@ class _Reader:
             end: _number(parameters, f"{end}_PORTS") for end in ("RD", "WR")}
         address_bits = _number(parameters, "ABITS")
         if "1" in parameters["RD_TRANSPARENCY_MASK"] or _number(parameters, "OFFSET"):
-            raise ValueError(f"the simulation has no rule for memory {name}: it has transparent "
+            raise InputError(f"the simulation has no rule for memory {name}: it has transparent "
                              f"ports, or begins at another address than zero")
         memory = GateMemory(parameters["MEMID"].removeprefix("\\"), self._part,
                             _number(parameters, "SIZE"), width, parameters["INIT"])
@@ -348,7 +350,7 @@ class _Reader:
                               part("RD_EN", index, 1), part("RD_DATA", index, width))
             if {self.seen(bit) for bit in (*part("RD_SRST", index, 1),
                                            *part("RD_ARST", index, 1))} != {"0"}:
-                raise ValueError(f"memory {name} has a read port with a reset")
+                raise InputError(f"memory {name} has a read port with a reset")
             is_clocked = clocked[index] == "1"
             data = [bit for bit in port.data if isinstance(bit, int)]
             self.gates.append(Gate(
@@ -372,7 +374,7 @@ def read_netlist(module: Mapping[str, Any], part_of: Mapping[str, str]) -> GateN
 
     Raises
     ------
-    ValueError
+    InputError
         If there is a cell that no gates are known for.
     """
     reader = _Reader(module, part_of)

@@ -4,12 +4,13 @@
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import HypercastError
 from hypercast.sim.network_simulation import Ending, NetworkRun
 
 __all__ = ["NetworkError", "check_deliveries"]
 
 
-class NetworkError(RuntimeError):
+class NetworkError(HypercastError, RuntimeError):
     """The network did not do what was asked; names the first message concerned, and cycles."""
 
 

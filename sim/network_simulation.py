@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.sim.faults import Fault, FaultRecord, fault_record
@@ -179,14 +180,14 @@ class NetworkSimulation:
 
         Raises
         ------
-        ValueError
+        InputError
             If a message, a fault, ``ready`` or a core of ``waves`` is not possible in this network.
         OSError
             If waveforms cannot be written.
         """
         if waves:
             if not self._watched:
-                raise ValueError("only a network that was built as watched has waveforms")
+                raise InputError("only a network that was built as watched has waveforms")
             waves.check(self._config)
         self._check(ready)
         arrays = self._arrays(source, destinations, plane, created)
@@ -236,23 +237,23 @@ class NetworkSimulation:
                 ("created", created, 1 << 63, np.uint64)):
             values = np.asarray(values)
             if values.shape != (count,):
-                raise ValueError(f"{name} has shape {values.shape}, but there are {count} "
+                raise InputError(f"{name} has shape {values.shape}, but there are {count} "
                                  f"messages; give one number each")
             for bad in (values.min(initial=0), values.max(initial=0)):
                 if not 0 <= int(bad) < limit:
-                    raise ValueError(f"{name} must be at least 0 and below {limit}, not {bad}")
+                    raise InputError(f"{name} must be at least 0 and below {limit}, not {bad}")
             arrays[name] = np.ascontiguousarray(values, dtype=kind)
         most = 1 << min(config.index_width + config.data_width, 31)
         if count > most:
-            raise ValueError(f"there are {count} messages, but flits of this configuration can "
+            raise InputError(f"there are {count} messages, but flits of this configuration can "
                              f"tell {most} apart; raise element_width or lanes")
         order = np.argsort(arrays["source"], kind="stable")
         sources, times = arrays["source"][order], arrays["created"][order].astype(np.int64)
         if np.any((np.diff(times) < 0) & (sources[1:] == sources[:-1])):
-            raise ValueError("created must be in order for each source; sort the messages by it")
+            raise InputError("created must be in order for each source; sort the messages by it")
         return arrays
 
     @staticmethod
     def _check(ready: float) -> None:
         if not 0 < ready <= 1:
-            raise ValueError(f"ready must be above 0 and at most 1, not {ready}")
+            raise InputError(f"ready must be above 0 and at most 1, not {ready}")

@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from hypercast.errors import InputError
+
 __all__ = ["REST", "split"]
 
 #: Name of the part that has all that no block keeps.
@@ -52,13 +54,13 @@ def split(module: Mapping[str, Any], blocks: Sequence[str]) -> dict[str, list[st
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no such block.
     """
     cells = module["cells"]
     block_of = {name: _block_of(name, blocks) for name in cells}
     if missing := set(blocks) - set(block_of.values()):
-        raise ValueError(f"the netlist has no block {', '.join(sorted(missing))}")
+        raise InputError(f"the netlist has no block {', '.join(sorted(missing))}")
     driver = {bit: name for name, cell in cells.items() for bit in _bits(cell, "output")}
     sources = {name: {driver[bit] for bit in _bits(cell, "input") if bit in driver}
                for name, cell in cells.items()}

@@ -5,6 +5,8 @@ import importlib.util
 import shutil
 from pathlib import Path
 
+from hypercast.errors import InputError
+
 __all__ = ["SIMULATORS", "missing", "verilator_root"]
 
 #: What ``sim.cocotb_runner`` can run a design on.
@@ -31,11 +33,11 @@ def missing(simulator: str) -> str | None:
 
     Raises
     ------
-    ValueError
+    InputError
         If it is another one.
     """
     if simulator not in SIMULATORS:
-        raise ValueError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
+        raise InputError(f"simulator must be one of {', '.join(SIMULATORS)}, not {simulator!r}")
     if simulator == "icarus":
         if not shutil.which("iverilog"):
             return "iverilog is not on PATH; Debian and Ubuntu: apt-get install iverilog"

@@ -8,6 +8,8 @@ line is a command. ``#`` begins a comment, and ``;`` ends a command, so no name 
 import re
 from collections.abc import Iterable
 
+from hypercast.errors import InputError
+
 __all__ = ["SurferCommands"]
 
 #: What Surfer takes for the name of a divider: one word.
@@ -30,11 +32,11 @@ class SurferCommands:
 
         Raises
         ------
-        ValueError
+        InputError
             If the name is not one word of letters, digits and underscores.
         """
         if not _WORD.fullmatch(name):
-            raise ValueError(f"the divider's name {name!r} is not one word, which is all that "
+            raise InputError(f"the divider's name {name!r} is not one word, which is all that "
                              f"Surfer takes; use letters, digits and underscores")
         self._lines.append(f"divider_add {name}")
 
@@ -43,7 +45,7 @@ class SurferCommands:
 
         Raises
         ------
-        ValueError
+        InputError
             If a name would end the command.
         """
         self._lines += [f"variable_add {_checked(name)}" for name in names]
@@ -53,7 +55,7 @@ class SurferCommands:
 
         Raises
         ------
-        ValueError
+        InputError
             If the name would end the command.
         """
         self._lines.append(f"scope_add_as_group {_checked(scope)}")
@@ -66,6 +68,6 @@ class SurferCommands:
 
 def _checked(name: str) -> str:
     if _END.search(name):
-        raise ValueError(f"the name {name!r} has a character that ends a command of Surfer; use "
+        raise InputError(f"the name {name!r} has a character that ends a command of Surfer; use "
                          f"names without spaces, # and ;")
     return name

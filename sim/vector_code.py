@@ -4,6 +4,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
+from hypercast.errors import InputError
 from hypercast.sim.gates import Bit, Bits
 from hypercast.sim.pieces import Piece, PieceRun, runs
 
@@ -323,7 +324,7 @@ def _shift(macro: str, *, signed: bool = False,
         value = operands.vector(_signed(bits, size) if signed else bits, size)
         most = max(len(amount), 1)
         if most > 32:
-            raise ValueError(f"the simulation shifts by numbers of 32 bits at most, not {most}")
+            raise InputError(f"the simulation shifts by numbers of 32 bits at most, not {most}")
         by = operands.vector(amount, size)
         if _ones(most) >= size:
             macro_name = f"{macro}_FAR"

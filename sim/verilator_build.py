@@ -13,6 +13,7 @@ from pathlib import Path
 
 from cocotb_tools import config as cocotb
 
+from hypercast.errors import ToolError
 from hypercast.host.files.durable_file import open_new
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.simulators import missing, verilator_root
@@ -82,7 +83,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
             [str(part) for part in command], cwd=work, stdout=output, stderr=subprocess.STDOUT,
             env={**environment, "VERILATOR_ROOT": str(linked["verilator"])}).returncode
         if code:
-            raise RuntimeError(f"Verilator ended with exit status {code}")
+            raise ToolError(f"Verilator ended with exit status {code}")
         if work != folder:
             shutil.move(work / top, folder)
 
@@ -102,8 +103,8 @@ def plain_folder(folder: Path) -> Iterator[Path]:
     others = [Path(name) for name in (tempfile.gettempdir(), "/tmp", "/var/tmp")]
     plain = [other for other in others if _PLAIN.fullmatch(str(other)) and other.is_dir()]
     if not plain:
-        raise RuntimeError(f"make takes neither {folder} nor {others[0]}; set TMPDIR to a folder "
-                           f"whose path has letters, digits, - and _ only")
+        raise ToolError(f"make takes neither {folder} nor {others[0]}; set TMPDIR to a folder "
+                        f"whose path has letters, digits, - and _ only")
     with tempfile.TemporaryDirectory(prefix="hypercast-", dir=plain[0]) as made:
         yield Path(made)
 

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from hypercast.cache import cached
+from hypercast.errors import NotFoundError
 from hypercast.sim.simulators import missing, verilator_root
 
 __all__ = ["MAKE_SETTINGS", "verilator_makefile", "write_verilator_command"]
@@ -58,7 +59,7 @@ def verilator_makefile() -> Path:
         If the cache cannot be written.
     """
     if reason := missing("verilator"):
-        raise FileNotFoundError(reason)
+        raise NotFoundError(reason)
     parts = (importlib.metadata.version("verilator"), str(verilator_root()), sys.executable)
     name = f"command-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
     return cached("verilator", name, _write) / _NAME

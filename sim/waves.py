@@ -8,6 +8,7 @@ from typing import TextIO
 
 from vcd.gtkw import GTKWSave
 
+from hypercast.errors import InputError
 from hypercast.host.files.durable_file import open_new
 from hypercast.rtl.config import Config
 from hypercast.sim.fst_file import write_fst
@@ -45,7 +46,7 @@ class Waves:
         """Raises ``ValueError`` if there is no such core."""
         for core in self.cores:
             if not 0 <= core < config.cores:
-                raise ValueError(f"there is no core {core} whose waveforms could be written; the "
+                raise InputError(f"there is no core {core} whose waveforms could be written; the "
                                  f"chip has cores 0 to {config.cores - 1}")
 
     def open_vcd(self) -> TextIO:

@@ -22,6 +22,7 @@ except ModuleNotFoundError as error:
         f"hypercast.cocotb needs {error.name}, which is not installed; pip install "
         f"'hypercast-gcn[cocotb]'", name=error.name) from error
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.sim.verilator_command import verilator_makefile
@@ -63,12 +64,12 @@ def run(test: _Path, verilog: _Path | Sequence[_Path], *, simulator: str = "icar
     SimulationError
         If the simulator is not installed or refuses the design, no test ran, or one failed. The
         message has the end of the log, and where it is.
-    ValueError
+    InputError
         If there is no such simulator, no test file, no such folder, or no top module is named.
     """
     file = Path(test)
     if not file.is_file() or not file.stem.isidentifier():
-        raise ValueError(f"test file {file} is not there, or its name is none of a Python module; "
+        raise InputError(f"test file {file} is not there, or its name is none of a Python module; "
                          f"give the path of a file, test_chip.py, say")
     sources, found, block = _design(verilog, top)
     with _importable(file):
@@ -85,7 +86,7 @@ def _design(verilog: _Path | Sequence[_Path], top: str | None) -> tuple[
     if folder.is_file():
         return _named([folder], top)
     if not (folder / _MANIFEST).is_file():
-        raise ValueError(f"{folder} is no folder that hypercast verilog wrote, for it has no "
+        raise InputError(f"{folder} is no folder that hypercast verilog wrote, for it has no "
                          f"{_MANIFEST}; write it, or give a list of files and top=NAME")
     from hypercast.rtl.chip import CORE_MODULE  # brings the hardware with it
 
@@ -96,7 +97,7 @@ def _design(verilog: _Path | Sequence[_Path], top: str | None) -> tuple[
 
 def _named(files: list[Path], top: str | None) -> tuple[list[Path], str, str | None]:
     if top is None:
-        raise ValueError(f"which module of {', '.join(map(str, files))} is the top is not known; "
+        raise InputError(f"which module of {', '.join(map(str, files))} is the top is not known; "
                          f"give top=NAME")
     return files, top, None
 

@@ -3,6 +3,8 @@
 
 import re
 
+from hypercast.errors import InputError
+
 __all__ = ["RESERVED", "check_identifier"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -39,11 +41,11 @@ def check_identifier(name: str, what: str) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If ``name`` is none; says ``what`` it was to be.
     """
     if not _IDENTIFIER.fullmatch(name):
-        raise ValueError(f"{what} {name!r} is no Verilog identifier; take letters, digits and _, "
+        raise InputError(f"{what} {name!r} is no Verilog identifier; take letters, digits and _, "
                          f"no digit first")
     if name in RESERVED:
-        raise ValueError(f"{what} {name!r} is a reserved word of Verilog; take another name")
+        raise InputError(f"{what} {name!r} is a reserved word of Verilog; take another name")

@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE
 from hypercast.rtl.export.identifiers import check_identifier
 
@@ -34,7 +35,7 @@ class ExportOptions:
 
     Raises
     ------
-    ValueError
+    InputError
         If a name is no identifier of Verilog, or that of another module or file.
     """
 
@@ -51,10 +52,10 @@ class ExportOptions:
         check_identifier(self.top, "top module")
         for module in (CHIP_MODULE, CORE_MODULE, CONTROL_MODULE):
             if self.top == self.prefix + module:
-                raise ValueError(f"top module {self.top!r} has the name of a part of the chip; "
+                raise InputError(f"top module {self.top!r} has the name of a part of the chip; "
                                  f"take another name, or a prefix")
         if self.top.casefold() == "component":
-            raise ValueError(f"top module {self.top!r} would have a file {self.top}.xml beside the "
+            raise InputError(f"top module {self.top!r} would have a file {self.top}.xml beside the "
                              f"component.xml of Vivado's IP catalog; take another name")
 
     @property

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import amaranth
 
+from hypercast.errors import ToolError
 from hypercast.rtl.export.plain_names import with_plain_names
 from hypercast.rtl.export.yosys import run_yosys
 
@@ -60,8 +61,8 @@ def _start_processes(text: str) -> str:
         r"\1reg \\$start ;\n\1initial \\$start  <= 1'h0;", _TRIGGER.sub(r"\\$start", text))
     modules = sum("always @*" in module for module in text.split("\nendmodule\n"))
     if count != modules:
-        raise RuntimeError(f"Yosys wrote {modules} modules with processes, but {count} triggers "
-                           f"that start them; use the version in pyproject.toml")
+        raise ToolError(f"Yosys wrote {modules} modules with processes, but {count} triggers "
+                        f"that start them; use the version in pyproject.toml")
     return text
 
 

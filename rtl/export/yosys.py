@@ -4,6 +4,7 @@
 import subprocess
 from os import PathLike
 
+from hypercast.errors import ToolError
 from hypercast.safe_path import PYTHON
 
 __all__ = ["YOSYS", "run_yosys"]
@@ -24,4 +25,4 @@ def run_yosys(script: str, folder: str | PathLike[str]) -> None:
     result = subprocess.run([*YOSYS, "-q", "-p", script], cwd=folder,
                             capture_output=True, text=True)
     if result.returncode:
-        raise RuntimeError(f"Yosys failed: {result.stderr}")
+        raise ToolError(f"Yosys failed: {result.stderr}")

@@ -5,12 +5,13 @@ from collections import defaultdict
 from collections.abc import Container
 from typing import Any
 
+from hypercast.errors import InputError
 from hypercast.rtl.folding.netlist import Netlist, number
 
 __all__ = ["FoldingError", "NetlistReadPort", "lookahead", "read_ports", "shared_registers"]
 
 
-class FoldingError(ValueError):
+class FoldingError(InputError):
     """A module that cannot be folded; names the place."""
 
 

@@ -6,6 +6,8 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["DelayLine"]
 
 
@@ -28,13 +30,13 @@ class DelayLine(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the delay is too short.
     """
 
     def __init__(self, shape: ShapeLike, cycles: int) -> None:
         if cycles < 2:
-            raise ValueError(f"cycles must be at least 2, not {cycles}")
+            raise InputError(f"cycles must be at least 2, not {cycles}")
         self._shape = shape
         self._cycles = cycles
         super().__init__({"i": In(shape), "o": Out(shape)})

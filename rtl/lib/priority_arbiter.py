@@ -7,6 +7,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["PriorityArbiter"]
 
 
@@ -42,13 +44,13 @@ class PriorityArbiter(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no requester.
     """
 
     def __init__(self, count: int, levels: int) -> None:
         if count < 1:
-            raise ValueError(f"count must be at least 1, not {count}")
+            raise InputError(f"count must be at least 1, not {count}")
         super().__init__({
             "enable": In(1),
             "requests": In(count),

@@ -9,6 +9,8 @@ from amaranth.hdl import Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["RoundRobinArbiter", "one_hot_mux"]
 
 #: Bits from which on values are wide.
@@ -37,7 +39,7 @@ class RoundRobinArbiter(wiring.Component):
 
     def __init__(self, count: int) -> None:
         if count < 1:
-            raise ValueError(f"count must be at least 1, not {count}")
+            raise InputError(f"count must be at least 1, not {count}")
         super().__init__({"enable": In(1), "requests": In(count), "grants": Out(count)})
 
     def elaborate(self, platform: object) -> Module:

@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, Module, ShapeLike, Value
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.lib.round_robin_arbiter import RoundRobinArbiter, one_hot_mux
 
 __all__ = ["StreamMerge"]
@@ -32,13 +33,13 @@ class StreamMerge(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no input.
     """
 
     def __init__(self, shape: ShapeLike, count: int) -> None:
         if count < 1:
-            raise ValueError(f"StreamMerge needs at least one input, not {count}")
+            raise InputError(f"StreamMerge needs at least one input, not {count}")
         self._shape = shape
         self._count = count
         super().__init__({

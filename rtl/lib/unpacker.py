@@ -5,6 +5,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["Unpacker"]
 
 
@@ -34,15 +36,15 @@ class Unpacker(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If a width is not positive, or none is a multiple of the other.
     """
 
     def __init__(self, word_width: int, record_width: int) -> None:
         if word_width < 1 or record_width < 1:
-            raise ValueError(f"widths must be positive, not {word_width} and {record_width}")
+            raise InputError(f"widths must be positive, not {word_width} and {record_width}")
         if word_width % record_width and record_width % word_width:
-            raise ValueError(f"word width {word_width} and record width {record_width}: "
+            raise InputError(f"word width {word_width} and record width {record_width}: "
                              "none is a multiple of the other")
         self._word_width = word_width
         self._record_width = record_width

@@ -5,6 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.memory.axi4 import Axi4
@@ -46,7 +47,7 @@ class AxiChannel(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If addresses are too narrow for the channel, or wider than 64 bits.
     """
 
@@ -54,7 +55,7 @@ class AxiChannel(wiring.Component):
         size = config.channel_words * config.word_width // 8
         least = size.bit_length() - 1
         if not least <= address_width <= 64:
-            raise ValueError(f"address_width must be {least} to 64 for a channel of {size} bytes, "
+            raise InputError(f"address_width must be {least} to 64 for a channel of {size} bytes, "
                              f"not {address_width}")
         self._config = config
         self._address_width = address_width

@@ -8,6 +8,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel, ReadPort
 from hypercast.rtl.lib.stream_merge import StreamMerge
@@ -44,14 +45,14 @@ class ReadCrossbar(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If no client reads one of the channels.
     """
 
     def __init__(self, config: Config, channels: Sequence[tuple[int, ...]]) -> None:
         for number in range(2):
             if not any(number in own for own in channels):
-                raise ValueError(f"ReadCrossbar needs a client that reads channel {number}: "
+                raise InputError(f"ReadCrossbar needs a client that reads channel {number}: "
                                  f"the clients' channels are {list(channels)}")
         self._config = config
         self._channels = channels

@@ -6,6 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel
 from hypercast.rtl.limits import OUTSTANDING
@@ -66,13 +67,13 @@ class SimulatedChannel(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the seed is out of range.
     """
 
     def __init__(self, config: Config, seed: int) -> None:
         if not 1 <= seed < 1 << 32:
-            raise ValueError(f"seed must be 1 to 2**32 - 1, not {seed}")
+            raise InputError(f"seed must be 1 to 2**32 - 1, not {seed}")
         self._seed = seed
         self._stalls = config.memory_stalls
         self._delay = max(config.memory_latency - 1, 1)  # the bank adds a cycle

@@ -5,6 +5,7 @@ from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import Channel, WritePort
 from hypercast.rtl.lib.stream_merge import StreamMerge
@@ -35,13 +36,13 @@ class WriteCrossbar(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no client.
     """
 
     def __init__(self, config: Config, clients: int) -> None:
         if clients < 1:
-            raise ValueError(f"WriteCrossbar needs at least one client, not {clients}")
+            raise InputError(f"WriteCrossbar needs at least one client, not {clients}")
         self._count = clients
         write = Channel(config).members["write"]
         self._shape = write.signature.members["payload"].shape

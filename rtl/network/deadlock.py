@@ -15,6 +15,7 @@ from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import TypeAlias
 
+from hypercast.errors import InputError
 from hypercast.rtl.network.topology import neighbour
 
 __all__ = ["DeadlockError", "check", "dependencies"]
@@ -25,7 +26,7 @@ Buffer: TypeAlias = tuple[int, int, int]
 Paths: TypeAlias = Mapping[tuple[int | None, int], Iterable[tuple[int, int]]]
 
 
-class DeadlockError(ValueError):
+class DeadlockError(InputError):
     """A routing whose buffers can wait for each other in a circle; names them."""
 
 

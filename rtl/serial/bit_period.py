@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The length of a bit on a serial line, in fractions of a clock cycle."""
 
+from hypercast.errors import InputError
+
 __all__ = ["FRACTION", "bit_period", "check_bit_period"]
 
 #: Parts of a cycle that bits are counted in.
@@ -21,7 +23,7 @@ def bit_period(clock: int, baud: int) -> int:
 
     Raises
     ------
-    ValueError
+    InputError
         If bits are too short for the clock.
     """
     period = round(FRACTION * clock / baud)
@@ -32,5 +34,5 @@ def bit_period(clock: int, baud: int) -> int:
 def check_bit_period(period: int) -> None:
     """Refuse, with a ValueError, what is too short for the receiver."""
     if period < _LEAST * FRACTION:
-        raise ValueError(f"a bit must take at least {_LEAST} cycles, not {period / FRACTION}; "
+        raise InputError(f"a bit must take at least {_LEAST} cycles, not {period / FRACTION}; "
                          f"choose a lower baud rate or a faster clock")

@@ -6,6 +6,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.serial.frame_word import FrameWord
 
 __all__ = ["FrameBuffer"]
@@ -30,13 +31,13 @@ class FrameBuffer(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If ``depth`` is no power of two.
     """
 
     def __init__(self, depth: int) -> None:
         if depth < 2 or depth & (depth - 1):
-            raise ValueError(f"depth must be a power of two, not {depth}")
+            raise InputError(f"depth must be a power of two, not {depth}")
         self._depth = depth
         super().__init__({
             "word": In(FrameWord), "write": In(1), "discard": In(1),

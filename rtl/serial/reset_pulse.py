@@ -5,6 +5,8 @@ from amaranth.hdl import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["ResetPulse"]
 
 
@@ -25,13 +27,13 @@ class ResetPulse(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the length is not positive.
     """
 
     def __init__(self, cycles: int) -> None:
         if cycles < 1:
-            raise ValueError(f"cycles must be at least 1, not {cycles}")
+            raise InputError(f"cycles must be at least 1, not {cycles}")
         self._cycles = cycles
         super().__init__({"trigger": In(1), "reset": Out(1, init=1)})
 

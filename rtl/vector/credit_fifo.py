@@ -6,6 +6,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
+
 __all__ = ["CreditFIFO"]
 
 
@@ -36,13 +38,13 @@ class CreditFIFO(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If ``depth`` is below 3: the FIFO's output register could not be filled in time.
     """
 
     def __init__(self, shape: ShapeLike, depth: int) -> None:
         if depth < 3:
-            raise ValueError(f"depth must be at least 3, not {depth}")
+            raise InputError(f"depth must be at least 3, not {depth}")
         self._shape = shape
         self._depth = depth
         super().__init__({

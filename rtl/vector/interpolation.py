@@ -8,6 +8,7 @@ from amaranth.hdl import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.lib.parity_memory import ParityMemory
 from hypercast.rtl.vector.pipeline import delayed
 
@@ -38,7 +39,7 @@ class Interpolation(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the table has another length, or both rises and falls.
     """
 
@@ -48,9 +49,9 @@ class Interpolation(wiring.Component):
     def __init__(self, table: Sequence[int], rest_bits: int) -> None:
         table = tuple(table)
         if len(table) != _PIECES + 1:
-            raise ValueError(f"table must have {_PIECES + 1} values, not {len(table)}")
+            raise InputError(f"table must have {_PIECES + 1} values, not {len(table)}")
         if sorted(table) not in (list(table), list(table[::-1])):
-            raise ValueError(f"table must not both rise and fall, as {table} does")
+            raise InputError(f"table must not both rise and fall, as {table} does")
         self._table = table
         self._rest_bits = rest_bits
         super().__init__({

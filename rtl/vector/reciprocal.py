@@ -5,6 +5,7 @@ from amaranth.hdl import C, Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.isa import RECORD_WIDTH
 from hypercast.rtl.limits import QUOTIENT_CYCLES
 from hypercast.rtl.vector.pipeline import delayed
@@ -44,7 +45,7 @@ class Reciprocal(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If ``interval`` is none of these numbers.
     """
 
@@ -53,7 +54,7 @@ class Reciprocal(wiring.Component):
 
     def __init__(self, width: int, interval: int = 1) -> None:
         if interval < 1 or self.LATENCY % interval:
-            raise ValueError(f"interval must divide {self.LATENCY}, but is {interval}")
+            raise InputError(f"interval must divide {self.LATENCY}, but is {interval}")
         self._width = width
         self._interval = interval
         super().__init__({

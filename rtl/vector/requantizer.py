@@ -5,6 +5,7 @@ from amaranth.hdl import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from hypercast.errors import InputError
 from hypercast.rtl.isa import SHIFT_WIDTH
 from hypercast.rtl.vector.pipeline import delayed
 
@@ -37,7 +38,7 @@ class Requantizer(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the output is wider than the input.
     """
 
@@ -46,7 +47,7 @@ class Requantizer(wiring.Component):
 
     def __init__(self, lanes: int, input_width: int, output_width: int) -> None:
         if output_width > input_width:
-            raise ValueError(f"output width {output_width} must be at most the input width, "
+            raise InputError(f"output width {output_width} must be at most the input width, "
                              f"{input_width}")
         self._lanes = lanes
         self._input_width = input_width

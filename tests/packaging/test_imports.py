@@ -10,6 +10,7 @@ from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, mod
 #: Modules that hardware, reference and host share; they import no Amaranth.
 PURE = (
     "hypercast.cache",
+    "hypercast.errors",
     "hypercast.rtl.access",
     "hypercast.rtl.config",
     "hypercast.rtl.isa",
