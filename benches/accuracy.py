@@ -15,10 +15,10 @@ from hypercast.benches.figure import Figure
 from hypercast.benches.many_features import many_features_figures
 from hypercast.benches.on_chip import on_chip_figures
 from hypercast.benches.several_labels import micro_f1_figures
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import DatasetError, random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.models import MODELS, model_network
 

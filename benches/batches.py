@@ -15,13 +15,13 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.image import count_blocks, memory_stripes
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe

@@ -13,9 +13,9 @@ from hypercast.benches.figure import Figure
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
+from hypercast.host.description.device import Device
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
 from hypercast.host.training.prepare import open_device
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.array_types import IntArray

@@ -10,14 +10,14 @@ from hypercast.benches.board_steps import graph_step
 from hypercast.benches.figure import Figure
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe
+from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.training.prepare import loss_of, prepare_for
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel

@@ -10,9 +10,9 @@ from hypercast.benches.study.graphs import GRAPHS
 from hypercast.benches.study.sampling import ConfigurationModel
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.cycle_model.default_orders import default_orders
+from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample

@@ -16,17 +16,17 @@ import scipy.sparse
 from hypercast.benches.clock_group import Action, Recorder, on_clocks
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_in_parallel import GraphInParallel
-from hypercast.host.cluster.graph_parts import parts_of
-from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.paced_gnn import PacedGnn
-from hypercast.host.cluster.samples_in_parallel import SamplesInParallel
-from hypercast.host.cluster.shared_rows import SharedRows
-from hypercast.host.cluster.timed_group import TimedGroup
-from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.processes.group import Group
+from hypercast.host.processes.timed_group import TimedGroup
+from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
-from hypercast.host.training.layer_seconds import layer_seconds
-from hypercast.host.training.shared_devices import SharedDevices
+from hypercast.host.schemes.graph_in_parallel import GraphInParallel
+from hypercast.host.schemes.graph_parts import parts_of
+from hypercast.host.schemes.layer_seconds import layer_seconds
+from hypercast.host.schemes.paced_gnn import PacedGnn
+from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.shared_rows import SharedRows
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge

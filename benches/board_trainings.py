@@ -9,14 +9,14 @@ from collections.abc import Iterator
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.launcher import environment, mpirun
-from hypercast.host.cluster.mpi_group import world
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.processes.group import Group
+from hypercast.host.processes.launcher import environment, mpirun
+from hypercast.host.processes.mpi_group import world
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.training_state import TrainingState
 from hypercast.safe_path import PYTHON

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.cluster.group import Group
+from hypercast.host.processes.group import Group
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.sample import Sample
 

@@ -14,12 +14,12 @@ import numpy as np
 from hypercast.benches.accuracy import FACEBOOK
 from hypercast.benches.feature_density import density_figures
 from hypercast.benches.figure import Figure
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_arguments import graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["community_graph", "epoch_figures", "run"]

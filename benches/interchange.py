@@ -17,9 +17,9 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hypercast.benches.figure import Figure
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import WeightsWarning
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.array_types import FloatArray
 from hypercast.rtl.isa import Split

@@ -16,8 +16,8 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.training.prepare import open_device
+from hypercast.host.transport.transport import TransportError
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Space

@@ -35,9 +35,10 @@ _MUTANTS, _LEAST = 300, 10
 _BAR = 0.95
 #: Folders that are mutated: all that decides what is trained, how and where. The others show it,
 #: measure it, or test it.
-_FOLDERS = ("boards", "host/cluster", "host/compiler", "host/cycle_model", "host/files",
-            "host/graphs", "host/planner", "host/runtime", "host/schedules", "host/training",
-            "reference", "rtl", "sim")
+_FOLDERS = ("boards", "host/cluster", "host/compiler", "host/cycle_model", "host/description",
+            "host/files", "host/graphs", "host/planner", "host/processes", "host/runtime",
+            "host/schedules", "host/schemes", "host/training", "host/transport", "reference", "rtl",
+            "sim")
 #: Packages whose modules import each other.
 _USERS = ("benches", "boards", "host", "reference", "rtl", "sim")
 #: A test hangs after so many times what it takes without mutants, and seconds besides.

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import Any
 
 from hypercast.benches.figure import Figure
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["on_chip_figures"]

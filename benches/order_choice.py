@@ -20,13 +20,13 @@ from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training.ordering import (
     ordered_for_graph,
     ordered_for_numbers,
     ordered_for_samples,
 )
 from hypercast.host.training.prepare import loss_of, prepare
-from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe

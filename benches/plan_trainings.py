@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.launcher import environment, mpirun
-from hypercast.host.cluster.mpi_group import world
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks, communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
@@ -28,13 +30,11 @@ from hypercast.host.planner.strategies.pipedream import DISCIPLINE as STASHING
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
 from hypercast.host.planner.strategies.samples import evaluated_samples
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.processes.group import Group
+from hypercast.host.processes.launcher import environment, mpirun
+from hypercast.host.processes.mpi_group import world
+from hypercast.host.schemes.share import Share
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
-from hypercast.host.training.share import Share
 from hypercast.host.training.trainer import Trainer
 from hypercast.safe_path import PYTHON
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from hypercast.benches.figure import Figure
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.runtime.transport import Transport
 from hypercast.host.training.prepare import open_device, prepare
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS, Config

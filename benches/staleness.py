@@ -14,10 +14,10 @@ from hypercast.benches.accuracy import FACEBOOK
 from hypercast.benches.figure import Figure
 from hypercast.benches.stale_graph import stale_graph
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.safe_path import safe_path
 

@@ -7,7 +7,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 
 __all__ = ["BackDoor"]
 

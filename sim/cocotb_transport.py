@@ -10,7 +10,7 @@ from cocotb.task import resume
 from cocotb.triggers import ClockCycles
 from cocotbext.axi import AxiLiteBus, AxiLiteMaster, AxiResp
 
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 
 __all__ = ["CocotbTransport", "quiet"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.runtime.transport import Timeline, Transport, TransportError
+from hypercast.host.transport.transport import Timeline, Transport, TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import COUNTERS, Space

@@ -4,7 +4,7 @@
 import random
 from collections import Counter
 
-from hypercast.host.runtime.transport import BytePort
+from hypercast.host.transport.transport import BytePort
 
 __all__ = ["FAULTS", "FaultyLine"]
 

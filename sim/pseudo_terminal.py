@@ -4,7 +4,7 @@
 import os
 import select
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 
 __all__ = ["PseudoTerminal"]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from amaranth.sim import Simulator
 
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.chip import Chip
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import Response

@@ -5,7 +5,7 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
-from hypercast.host.runtime.transport import BytePort
+from hypercast.host.transport.transport import BytePort
 from hypercast.rtl.config import Config
 from hypercast.rtl.serial.bit_period import FRACTION
 from hypercast.sim.library import load_library

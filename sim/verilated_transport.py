@@ -5,7 +5,7 @@ import ctypes
 from collections.abc import Callable
 from pathlib import Path
 
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.config import Config
 from hypercast.sim.library_build import Design, build
 

@@ -19,9 +19,9 @@ from hypercast.benches.fuzzing.trial import (
     require,
 )
 from hypercast.benches.fuzzing.value_damage import damaged_array
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_error import GraphError
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["try_arrays"]

@@ -16,13 +16,13 @@ from hypercast.benches.fuzzing.trial import READ, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import EDGES, damaged_tree
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.files.picture import picture
 from hypercast.host.planner.gantt import draw_gantt
 from hypercast.host.planner.plan_file import load_plan, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
 
 __all__ = ["try_cluster", "try_plan"]

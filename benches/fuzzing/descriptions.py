@@ -14,8 +14,8 @@ from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description, load_description
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description, load_description
 
 __all__ = ["draw_sections", "quick", "try_description"]
 

@@ -15,10 +15,10 @@ from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file, replace_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree
+from hypercast.host.description.description import Description
 from hypercast.host.report.folder import load_run
 from hypercast.host.training.checkpoint import Checkpoint
 from hypercast.host.training.checkpoint_file import load_checkpoint
-from hypercast.host.training.description.description import Description
 from hypercast.host.training.run_folder import EPOCHS, RUN
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.training_state import TrainingState

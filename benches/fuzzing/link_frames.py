@@ -16,7 +16,7 @@ from hypercast.benches.fuzzing.trial import (
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import BytePort, Transport, TransportError
+from hypercast.host.transport.transport import BytePort, Transport, TransportError
 from hypercast.rtl.serial.protocol import LONGEST_ACCESS, FrameKind, header_word
 
 __all__ = ["try_link_frames"]

@@ -14,6 +14,8 @@ from hypercast.benches.fuzzing.descriptions import draw_sections
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.commands.board_options import check_staleness, described_assignment
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import NOT_YET, Plan
@@ -21,10 +23,8 @@ from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.strategies import gnnpipe, pipedream
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description
+from hypercast.host.schemes.sharing import SCHEMES
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
-from hypercast.host.training.sharing import SCHEMES
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["try_edited_plan", "try_sharing"]

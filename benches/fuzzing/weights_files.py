@@ -15,9 +15,9 @@ from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_array, damaged_tree
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import load_weights, save_weights, tensors_of
-from hypercast.host.training.description.model import Model
 from hypercast.reference.models import MODELS
 from hypercast.reference.tensor import Kind, Tensor
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The training that figures show: the bundled graph ``blocks`` on the chip of preset ``demo``."""
 
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["trainer"]

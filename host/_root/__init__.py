@@ -12,14 +12,14 @@ __version__ = "0.2.0"
 TYPE_CHECKING = False
 
 if TYPE_CHECKING:
+    from hypercast.host.description.device import Device
+    from hypercast.host.description.model import Model
+    from hypercast.host.description.sampling import Sampling
     from hypercast.host.graphs.graph import Graph
-    from hypercast.host.training.description.device import Device
-    from hypercast.host.training.description.model import Model
-    from hypercast.host.training.description.sampling import Sampling
     from hypercast.host.training.trainer import Trainer
 else:
-    _HOMES = {"Device": "training.description.device", "Graph": "graphs.graph",
-              "Model": "training.description.model", "Sampling": "training.description.sampling",
+    _HOMES = {"Device": "description.device", "Graph": "graphs.graph",
+              "Model": "description.model", "Sampling": "description.sampling",
               "Trainer": "training.trainer"}
 
     def __getattr__(name):

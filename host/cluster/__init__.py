@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Several boards: what they are, how they are joined, and a process for each that trains."""
+"""Several boards: what they are, how they are joined, and which of them does what."""

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cuts a row of costs into runs that are about as large."""
+"""Cuts a row of costs, such as those of layers, into runs that are about as large."""
 
 from collections.abc import Sequence
 
-__all__ = ["balanced_runs"]
+from hypercast.host.cluster.cluster_error import ClusterError
+from hypercast.reference.network import Network
+from hypercast.reference.sample import Sample
+
+__all__ = ["balanced_runs", "runs_of_layers"]
 
 
 def balanced_runs(costs: Sequence[float], count: int) -> list[range]:
@@ -31,3 +35,27 @@ def balanced_runs(costs: Sequence[float], count: int) -> list[range]:
         found.append(range(start, end))
         end = start
     return found[::-1]
+
+
+def runs_of_layers(network: Network, sample: Sample, boards: int,
+                   planned: Sequence[range] = ()) -> list[range]:
+    """The layers of each board, from 1, in order.
+
+    They are those that are ``planned`` for so many boards, or else runs that multiply and add about
+    as much.
+
+    Raises
+    ------
+    ClusterError
+        If there are more boards than layers.
+    """
+    layers = len(network.layers)
+    if len(planned) == boards:
+        return [*planned]
+    if boards > layers:
+        raise ClusterError(f"{boards} boards share {layers} layers, but each needs one; take "
+                           f"{layers} boards or fewer, or deepen the network by --layers")
+    costs = [rows * layer.features_in * layer.features_out + edges.nnz * layer.features_out
+             for rows, layer, edges in zip(
+                 sample.rows[1:], network.layers, sample.edges, strict=True)]
+    return [range(run.start + 1, run.stop + 1) for run in balanced_runs(costs, boards)]

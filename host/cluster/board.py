@@ -10,8 +10,8 @@ from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink
-from hypercast.host.training.description.conversion import DescriptionError, Within, checked
-from hypercast.host.training.description.device import Device
+from hypercast.host.description.conversion import DescriptionError, Within, checked
+from hypercast.host.description.device import Device
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
 

@@ -14,8 +14,8 @@ from typing import Any, Self
 from hypercast.host.cluster.board import MOST_BOARDS, Board, board_of
 from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink, Route
 from hypercast.host.cluster.presets import CLUSTERS
-from hypercast.host.training.description.conversion import DescriptionError, Name, checked
-from hypercast.host.training.description.document import SUFFIXES, read_document
+from hypercast.host.description.conversion import DescriptionError, Name, checked
+from hypercast.host.description.document import SUFFIXES, read_document
 
 __all__ = ["Cluster", "Connection", "load_cluster"]
 

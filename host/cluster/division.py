@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.cluster.group import ClusterError
+from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["Division"]

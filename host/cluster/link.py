@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Annotated
 
-from hypercast.host.training.description.conversion import Within
+from hypercast.host.description.conversion import Within
 
 __all__ = ["GIGABITS", "MICROSECONDS", "ClusterLink", "Route"]
 

@@ -2,8 +2,8 @@
 """By how many steps the weights of each layer are older than the newest, as boards train."""
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
-from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.cluster.balanced_runs import runs_of_layers
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.older_weights import stashed
 

@@ -14,8 +14,8 @@ from typing import Any, TextIO
 
 import click
 
-from hypercast.host.cluster.explained import explained
 from hypercast.host.commands.ranks import one_of_several
+from hypercast.host.processes.explained import explained
 from hypercast.safe_path import safe_path
 
 __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]

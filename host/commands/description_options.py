@@ -10,14 +10,14 @@ import click
 
 from hypercast.host.commands.number_types import COUNTS, REAL, REALS, SPLIT, NumberRange, WholeRange
 from hypercast.host.commands.options import ORDER_HELP, Command, parse_overrides
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description, load_description
-from hypercast.host.training.description.device import EVALUATORS, ON_HOST, Device
-from hypercast.host.training.description.document import SUFFIXES
-from hypercast.host.training.description.model import ORDERS, Model
-from hypercast.host.training.description.recipe import recipe_values
-from hypercast.host.training.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
-from hypercast.host.training.description.stopping import MONITORS
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description, load_description
+from hypercast.host.description.device import EVALUATORS, ON_HOST, Device
+from hypercast.host.description.document import SUFFIXES
+from hypercast.host.description.model import ORDERS, Model
+from hypercast.host.description.recipe import recipe_values
+from hypercast.host.description.sampling import SAMPLERS, SAMPLING_DEFAULTS
+from hypercast.host.description.stopping import MONITORS
 from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.reference.models import ALPHA, MODELS, THETA
 from hypercast.reference.recipe import (

@@ -22,14 +22,14 @@ from hypercast.host.commands.options import OUTPUT, PICTURE, json_option, print_
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
 from hypercast.host.commands.statistics_options import counted, either, statistics_options
+from hypercast.host.description.device import Device
 from hypercast.host.files.durable_file import write_durably
-from hypercast.host.training.description.device import Device
 from hypercast.rtl.config import PRESETS, Config
 
 if TYPE_CHECKING:
+    from hypercast.host.description.description import Description
     from hypercast.host.eda.exploration import Candidate
     from hypercast.host.eda.target import Target
-    from hypercast.host.training.description.description import Description
 
 __all__ = ["explore"]
 

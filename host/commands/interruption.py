@@ -13,8 +13,8 @@ from typing import Any
 
 import click
 
-from hypercast.host.cluster.starter import started
 from hypercast.host.commands.options import Command
+from hypercast.host.processes.starter import started
 from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["Resumption", "interruptible"]

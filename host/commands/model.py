@@ -16,8 +16,8 @@ from hypercast.host.commands.options import (
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.description.model import AUTO, FASTEST
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.model import AUTO, FASTEST
 from hypercast.host.training.ordering import ordered_for_graph
 from hypercast.host.training.prepare import Prepared, loss_of, prepare, prepare_for
 from hypercast.reference.network import COMBINE_FIRST, Network

@@ -11,8 +11,8 @@ from typing import Any, TypeAlias
 
 import click
 
+from hypercast.host.description.model import AUTO, ORDERS
 from hypercast.host.files.reading.whole_numbers import whole_number
-from hypercast.host.training.description.model import AUTO, ORDERS
 from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.cluster.starter import started
+from hypercast.host.processes.starter import started
 
 __all__ = ["make_console", "print_table"]
 

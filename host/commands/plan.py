@@ -20,10 +20,10 @@ from hypercast.host.files.durable_file import write_durably
 
 if TYPE_CHECKING:
     from hypercast.host.cluster.description import Cluster
+    from hypercast.host.description.description import Description
     from hypercast.host.planner.plan import Plan
     from hypercast.host.planner.problem import Problem
     from hypercast.host.planner.search import PlanComparison
-    from hypercast.host.training.description.description import Description
 
 __all__ = ["plan"]
 

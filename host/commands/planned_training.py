@@ -9,15 +9,15 @@ from typing import NamedTuple
 
 import click
 
-from hypercast.host.cluster.apart import apart
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
-from hypercast.host.cluster.group import Group
 from hypercast.host.commands.plan_lines import plan_lines
+from hypercast.host.description.description import Description
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan_file import plan_boards, plan_divisions, plan_text
 from hypercast.host.planner.problem import Problem
-from hypercast.host.training.description.description import Description
+from hypercast.host.processes.apart import apart
+from hypercast.host.processes.group import Group
 from hypercast.host.training.planning import (
     planned,
     planned_description,

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from hypercast.host.cluster.starter import started
+from hypercast.host.processes.starter import started
 
 __all__ = ["one_of_several"]
 

@@ -12,7 +12,7 @@ from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.reference.network import Network
 
 if TYPE_CHECKING:
-    from hypercast.host.training.description.description import Description
+    from hypercast.host.description.description import Description
 
 __all__ = ["Counted", "counted", "either", "statistics_options"]
 

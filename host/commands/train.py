@@ -13,8 +13,6 @@ import click
 from rich.console import Console
 
 from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.cluster.launcher import launch
-from hypercast.host.cluster.virtual_time import write_timeline
 from hypercast.host.commands.board_options import (
     check_group,
     check_plan,
@@ -48,16 +46,18 @@ from hypercast.host.commands.report import write_report
 from hypercast.host.commands.wave_options import WAVE_OPTIONS, wave_options
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
+from hypercast.host.description.description import Description
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.planner.plan_file import plan_boards
+from hypercast.host.processes.launcher import launch
+from hypercast.host.processes.virtual_time import write_timeline
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
-from hypercast.host.training.description.description import Description
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import SCHEMES, agree, completed
 from hypercast.host.training.run_folder import Record, RunFolder
-from hypercast.host.training.share import Share
-from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import SCHEMES, agree, completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves
 

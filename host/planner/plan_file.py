@@ -9,6 +9,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 import tomli_w
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.description.conversion import DescriptionError, Within, checked
+from hypercast.host.description.document import read_document
 from hypercast.host.planner.operators import size_text
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import NOT_YET, Plan
@@ -26,8 +28,6 @@ from hypercast.host.planner.strategies import (
     vertex_cut,
 )
 from hypercast.host.schedules.schedule import SCHEDULES
-from hypercast.host.training.description.conversion import DescriptionError, Within, checked
-from hypercast.host.training.description.document import read_document
 
 __all__ = ["load_plan", "plan_boards", "plan_divisions", "plan_of_sections", "plan_text"]
 

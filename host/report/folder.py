@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.cluster.clock import BusyInterval
-from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.json_file import read_json
+from hypercast.host.processes.clock import BusyInterval
+from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.report.checks import (
     check_boards,
     check_numbers,

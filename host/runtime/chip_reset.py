@@ -3,7 +3,7 @@
 
 import fcntl
 
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.registers import MAGIC, Control, Status, register
 
 __all__ = ["check_magic", "claim", "reset_chip"]

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 from hypercast.host.runtime.mapped_transport import MAPPED, open_mapped
 from hypercast.host.runtime.serial.discovery import open_serial, serial_address
-from hypercast.host.runtime.transport import Transport
 from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
+from hypercast.host.transport.transport import Transport
 from hypercast.rtl.config import Config
 from hypercast.sim.waves import Waves
 

@@ -20,7 +20,7 @@ from hypercast.host.runtime.image import brought_exponents
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel

@@ -26,7 +26,7 @@ from hypercast.host.runtime.image import (
 )
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.runtime.memory_access import MemoryAccess
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import INTERFACE_VERSION, Config

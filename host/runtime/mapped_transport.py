@@ -10,7 +10,7 @@ import numpy as np
 
 from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
 from hypercast.host.runtime.device_file import open_device_file
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.registers import REGISTER_BYTES
 
 __all__ = ["MAPPED", "MappedTransport", "mapped_place", "open_mapped"]

@@ -6,7 +6,7 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.images import Words
 from hypercast.host.runtime.image import Block, Stripes
-from hypercast.host.runtime.transport import Memory, Transport
+from hypercast.host.transport.transport import Memory, Transport
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, bulk_address, register, striped_address
 

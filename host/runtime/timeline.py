@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.phase_name import PhaseName
-from hypercast.host.runtime.transport import Integers, Timeline
+from hypercast.host.transport.transport import Integers, Timeline
 from hypercast.rtl.access import Store
 from hypercast.rtl.isa import HEADER_WIDTH, OPERATIONS, Engine, Opcode, decode, opcodes_of
 from hypercast.rtl.registers import COUNTERS

@@ -5,7 +5,7 @@ import os
 from collections.abc import Callable
 
 from hypercast.host.runtime.device_file import open_device_file
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 
 __all__ = ["XdmaChannels"]
 

@@ -5,8 +5,8 @@ import os
 
 from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
 from hypercast.host.runtime.device_file import open_device_file
-from hypercast.host.runtime.transport import Transport, TransportError
 from hypercast.host.runtime.xdma_channels import XdmaChannels
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.registers import MAGIC, REGISTER_BYTES, Status, register
 
 __all__ = ["XDMA", "XdmaTransport", "open_xdma", "xdma_path"]

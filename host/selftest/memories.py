@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.finding import Finding, hexadecimal
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, ROWS_WIDTH
 from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space

@@ -10,9 +10,9 @@ from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
-from hypercast.host.runtime.transport import Transport
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training.prepare import prepare
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network

@@ -4,22 +4,22 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from hypercast.host.cluster.apart import apart
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.led_device import LedDevice
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.description.source import Source
+from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph_outline import GraphOutline
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.description.source import Source
-from hypercast.host.training.description.stopping import Stopping
+from hypercast.host.processes.apart import apart
+from hypercast.host.processes.group import Group
+from hypercast.host.schemes.led_device import LedDevice
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.numbers import TensorNumbers
-from hypercast.host.training.share import Share
-from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import completed
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network

@@ -2,28 +2,24 @@
 """Checkpoints: all that a training needs to go on with the same bits, and what it is of."""
 
 import dataclasses
-import hashlib
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.files.array_digest import array_digest
+from hypercast.host.files.json_values import differences, leaves, plain
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.reference.array_types import SparseArray
-from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import ROOT_INITIAL, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["Checkpoint", "CheckpointError", "differences", "identity", "leaves", "plain",
-           "prepared"]
+__all__ = ["Checkpoint", "CheckpointError", "identity"]
 
 
 class CheckpointError(ValueError):
@@ -81,13 +77,6 @@ def _shapes(state: TrainingState) -> dict[str, str]:
             **{f"momentum exponent of {name}": "kept" for name in state.momentum_exponents}}
 
 
-def differences(there: Mapping[str, object], here: Mapping[str, object],
-                other: str = "there", own: str = "here") -> list[str]:
-    """What differs between two dictionaries, as text; ``other`` and ``own`` say where each is."""
-    return [f"{name} is {there.get(name, 'missing')} {other}, {here.get(name, 'missing')} {own}"
-            for name in {**there, **here} if there.get(name) != here.get(name)]
-
-
 def identity(graph: Graph, network: Network, recipe: Recipe,
              parameters: Mapping[Tensor, npt.NDArray[np.float64]] | None = None,
              sampling: Sampling | None = None,
@@ -125,49 +114,9 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     found: dict[str, Any] = plain({
         "graph": {"vertices": graph.vertices, "edges": graph.edges.nnz,
                   "features": graph.features.shape[1],
-                  "sha256": _digest(graph.edges, graph.features, graph.labels, graph.splits)},
+                  "sha256": array_digest(graph.edges, graph.features, graph.labels, graph.splits)},
         "network": layers, "recipe": kept,
         "sampling": drawn,
-        "weights": {"sha256": _digest(*parameters.values())} if parameters else {},
+        "weights": {"sha256": array_digest(*parameters.values())} if parameters else {},
         **({"staleness": staleness} if staleness else {})})
     return found
-
-
-def prepared(model: InitialModel) -> str:
-    """A digest of what a graph, a network and a recipe became: the integers of the first step."""
-    sample, state = model.sample, model.state
-    exponents = [sample.edge_exponent, sample.features.exponent, sorted(
-        (str(name), values) for name, values in state.exponents.items())]
-    return _digest(
-        *sample.edges, sample.features.values, sample.labels, sample.splits, sample.loss_weights,
-        *(arrays[kind] for arrays in state.parameters.values() for kind in sorted(arrays)),
-        np.frombuffer(repr(exponents).encode(), np.uint8))
-
-
-def _digest(*matrices: npt.NDArray[Any] | SparseArray) -> str:
-    digest = hashlib.sha256()
-    for matrix in matrices:
-        parts: tuple[npt.NDArray[Any], ...] = (matrix,)
-        if isinstance(matrix, scipy.sparse.csr_array):
-            parts = matrix.indptr, matrix.indices, matrix.data
-        for part in parts:
-            kind = np.int64 if part.dtype.kind in "iu" else part.dtype
-            digest.update(repr(part.shape).encode())
-            digest.update(np.ascontiguousarray(part, dtype=kind).tobytes())
-    return digest.hexdigest()
-
-
-def plain(value: object) -> Any:
-    """Nested values as they are when JSON has held them: tuples are lists, say."""
-    return json.loads(json.dumps(value))
-
-
-def leaves(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
-    """(path, value) of everything in nested dictionaries and lists."""
-    items = value.items() if isinstance(value, dict) else enumerate(value, 1)
-    for key, inner in items:
-        path = f"{name}.{key}" if name else str(key)
-        if isinstance(inner, (dict, list)):
-            yield from leaves(inner, path)
-        else:
-            yield path, inner

@@ -6,7 +6,7 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.training.sharing import GRAPH, LAYERS, smoothing_of
+from hypercast.host.schemes.sharing import GRAPH, LAYERS, smoothing_of
 from hypercast.reference.require import require
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers that are given layer by layer: none may be left over."""
 
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.sampling import SAMPLING_DEFAULTS, Sampling
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.sampling import SAMPLING_DEFAULTS, Sampling
 from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.recipe import Recipe
 

@@ -13,6 +13,9 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.cycle_model.default_orders import YARDSTICK, expected_workload
 from hypercast.host.cycle_model.orders import choose_orders
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import LOOPED, Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
@@ -23,16 +26,13 @@ from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Part, Statistics, summed_edges
 from hypercast.host.planner.strategies import gnnpipe, pipedream, vertex_cut
 from hypercast.host.planner.strategies.graph_parts import part_counts
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.schemes.sample_source import SampleSource
+from hypercast.host.schemes.sharing import GRAPH, LAYERS, SAMPLES
 from hypercast.host.training.ordering import (
     ordered_for_graph,
     ordered_for_numbers,
     ordered_for_samples,
 )
-from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.sharing import GRAPH, LAYERS, SAMPLES
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 

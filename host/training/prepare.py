@@ -20,8 +20,8 @@ from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS
 from hypercast.host.runtime.stepped_chip import SteppedChip
-from hypercast.host.runtime.transport import Transport
-from hypercast.host.training.sample_source import SampleSource
+from hypercast.host.schemes.sample_source import SampleSource
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import (
     BoolArray,
     FloatArray,

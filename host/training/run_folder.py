@@ -15,8 +15,10 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.job import Job
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description, load_description
+from hypercast.host.description.source import Source
 from hypercast.host.files.durable_file import (
     append_durably,
     flush_folder,
@@ -26,13 +28,11 @@ from hypercast.host.files.durable_file import (
 )
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError, read_bytes
+from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description, load_description
-from hypercast.host.training.description.source import Source
 from hypercast.host.training.folder_lock import FolderLock
 from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers

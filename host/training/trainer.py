@@ -14,26 +14,26 @@ import hypercast
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.group import Group
-from hypercast.host.cluster.led_device import LedDevice
-from hypercast.host.cluster.virtual_time import VirtualTime
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.job import Job
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import recipe_values
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.description.source import Source
+from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weights
+from hypercast.host.processes.group import Group
+from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.devices import TrainingDevice
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.schemes.led_device import LedDevice
+from hypercast.host.schemes.sharing import check_alone, check_evaluator
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.curves import Curves
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import recipe_values
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.description.source import Source
-from hypercast.host.training.description.stopping import Stopping
 from hypercast.host.training.history import History, summary
 from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.notebook import show_in_notebook
@@ -41,9 +41,9 @@ from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.session import Session, Stopwatch
-from hypercast.host.training.sharing import check_alone, check_evaluator
 from hypercast.host.training.trainer_arguments import check_arguments, checked_choice, checked_count
 from hypercast.host.training.training import Training
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import Tensor

@@ -4,12 +4,12 @@
 import contextlib
 import os
 
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.transport import Transport
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.description.source import Source
+from hypercast.host.transport.transport import Transport
 from hypercast.rtl.plain_value import plain_int, plain_value
 
 __all__ = ["check_arguments", "checked_choice", "checked_count"]

@@ -10,26 +10,36 @@ from typing import Any
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import in_chunks, in_stale_parts
-from hypercast.host.cluster.group import Group
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.description.device import ON_DEVICE, Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.processes.group import Group
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.schemes.graph_parts import in_chunks, in_stale_parts
+from hypercast.host.schemes.graph_shares import graph_shares
+from hypercast.host.schemes.sample_source import SampleSource
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import (
+    check_alone,
+    check_device_names,
+    check_micro_batches,
+    check_sharing,
+    completed,
+    smoothing_of,
+)
 from hypercast.host.training.checkpoint import identity
-from hypercast.host.training.description.device import ON_DEVICE, Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.graph_shares import graph_shares
 from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.numbers import TensorNumbers, step_numbers, warn_of_saturation
@@ -44,17 +54,7 @@ from hypercast.host.training.prepare import (
     training_data,
 )
 from hypercast.host.training.rounding import check_edges, check_features, check_weights
-from hypercast.host.training.sample_source import SampleSource
-from hypercast.host.training.share import Share
-from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import (
-    check_alone,
-    check_device_names,
-    check_micro_batches,
-    check_sharing,
-    completed,
-    smoothing_of,
-)
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.judge import Judge

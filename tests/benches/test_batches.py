@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.benches import batches
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.description.sampling import Sampling
 
 
 @pytest.fixture

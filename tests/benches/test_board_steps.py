@@ -15,17 +15,17 @@ from hypercast.benches.clock_group import on_clocks
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.share import Share
+from hypercast.host.schemes.graph_parts import parts_of
+from hypercast.host.schemes.share import Share
 from hypercast.host.training.trainer import Trainer
-from tests.host.cluster.thread_group import on_ranks
+from tests.host.processes.thread_group import on_ranks
 
 GRAPH = Graph(**blocks(vertices=300, degree=12.0))
 

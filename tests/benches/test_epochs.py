@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from hypercast.benches.epochs import community_graph, epoch_figures
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 
 
 @pytest.fixture(scope="module")

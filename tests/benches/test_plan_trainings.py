@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.benches.plan_trainings import BOARDS, TRAININGS, seconds_of
-from tests.host.cluster.thread_group import on_ranks
+from tests.host.processes.thread_group import on_ranks
 
 
 def test_names_are_different_and_every_scheme_is_there():

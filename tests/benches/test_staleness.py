@@ -7,7 +7,7 @@ import pytest
 from hypercast.benches import staleness
 from hypercast.benches.stale_graph import stale_graph
 from hypercast.benches.staleness import SCHEMES, accuracy
-from hypercast.host.training.description.model import Model
+from hypercast.host.description.model import Model
 
 GRAPH = stale_graph(vertices=700, degree=30.0)
 

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from hypercast import Graph, Trainer
-from hypercast.host.training.description.description import Description
+from hypercast.host.description.description import Description
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.isa import Split
 

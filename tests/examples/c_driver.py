@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.eda.integration.c_header import c_header
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import Status, register
 from tests.host.runtime.fake_chip import FakeChip
 

@@ -10,7 +10,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.movement import most_moves
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import HEADER, NO_ENTRY, limit_of, write_image
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import (

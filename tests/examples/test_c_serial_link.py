@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypercast.host.eda.integration.c_header import c_header
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.serial.protocol import LONGEST_ACCESS, SEQUENCES, WINDOW
 from hypercast.sim.line_faults import FaultyLine

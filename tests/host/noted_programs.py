@@ -16,7 +16,6 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.compiler.evaluation import compile_evaluation
 from hypercast.host.compiler.pieces import compile_pieces
@@ -26,6 +25,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel

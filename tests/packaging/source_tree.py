@@ -2,9 +2,11 @@
 """The checkout as the packaging tests see it: folders, modules, and what they import."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
-__all__ = ["EXAMPLES", "FOLDERS", "ROOT", "SHIPPED", "imports", "module_name", "modules"]
+__all__ = ["EXAMPLES", "FOLDERS", "ROOT", "SHIPPED", "imports", "module_name", "modules",
+           "named"]
 
 ROOT = Path(__file__).parents[2]
 #: Top-level folders that are packages under ``hypercast`` in every installation.
@@ -39,17 +41,22 @@ def _executed(tree):
     return tree
 
 
+def named(node):
+    """Full names of modules, and of what may be one, that a statement imports."""
+    if isinstance(node, ast.Import):
+        return {alias.name for alias in node.names}
+    if isinstance(node, ast.ImportFrom) and node.level:
+        return {"."}
+    if isinstance(node, ast.ImportFrom):
+        return {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return set()
+
+
+@cache
 def imports(path):
     """Full names of what a module imports, at its top or later; relative imports as ``.``.
 
     ``from a.b import c`` counts as ``a.b`` and ``a.b.c``, which may be a module too.
     """
-    names = set()
-    for node in ast.walk(_executed(ast.parse((ROOT / path).read_text()))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.level:
-            names.add(".")
-        elif isinstance(node, ast.ImportFrom):
-            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return names
+    tree = _executed(ast.parse((ROOT / path).read_text()))
+    return frozenset(name for node in ast.walk(tree) for name in named(node))

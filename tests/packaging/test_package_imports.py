@@ -1,91 +1,159 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which package may import which: every pair is listed, and no import runs in a circle."""
+"""Which folder may import which: they are in a strict order, and no import runs in a circle."""
 
+import ast
+import re
 from graphlib import TopologicalSorter
 
-from tests.packaging.source_tree import FOLDERS, imports, module_name, modules
+import pytest
 
-#: What every package may import.
-COMMON = {"errors"}
-#: Package to the packages that its modules import besides. ``host/cli`` is the command line's
-#: entry, ``host/runtime/transport`` the interface that simulations implement, and
-#: ``host/training/description`` how files of sections are read. Benches are loaded by
-#: name, through ``host/commands/bench``.
-PACKAGES = {
-    "safe_path": "",
-    "rtl": "safe_path",
-    "reference": "cache rtl",
+from tests.packaging.source_tree import FOLDERS, ROOT, imports, module_name, modules, named
+
+#: Rooms that every other may import.
+COMMON = {"hypercast.errors"}
+#: Room to the rooms that its modules import besides, packages (``__init__.py``) included. A room is
+#: a folder, with all that is in it; ``host`` has rooms, and besides only the command line's entry.
+#: Modules of the package itself are rooms of their own. Each imports from rooms above it only.
+ROOMS = {
+    "hypercast.errors": "",
+    "hypercast": "",
+    "hypercast.cache": "",
+    "hypercast.safe_path": "",
+    "rtl": "hypercast.safe_path",
+    "reference": "hypercast.cache rtl",
     "proofs": "rtl",
     "boards": "rtl",
-    "host/runtime/transport": "",
-    "cache": "",
     "host/files": "",
-    "sim": "boards cache host/files host/runtime/transport rtl safe_path",
+    "host/transport": "",
+    "host/schedules": "",
+    "sim": "boards host/files host/transport hypercast.cache hypercast.safe_path rtl",
     "host/graphs": "host/files reference rtl",
     "host/compiler": "host/files reference rtl",
     "host/cycle_model": "host/compiler reference rtl",
-    "host/runtime": "host/compiler host/files host/runtime/transport reference rtl sim",
-    "host/training/description":
-        "host/files host/graphs host/runtime reference rtl",
-    "host/cluster":
-        "boards host/compiler host/files host/runtime host/runtime/transport host/schedules "
-        "host/training/description reference rtl safe_path",
-    "host/training":
-        "host/cluster host/compiler host/cycle_model host/files host/graphs host/planner "
-        "host/runtime host/runtime/transport host/training/description reference rtl sim",
-    "host/schedules": "",
-    "host/planner":
-        "host/cluster host/compiler host/cycle_model host/files host/schedules "
-        "host/training/description reference rtl",
     "host/noc": "host/compiler host/files rtl sim",
+    "host/runtime": "host/compiler host/files host/transport reference rtl sim",
+    "host/description": "host/files host/graphs host/runtime reference rtl",
+    "host/cluster": "boards host/description reference rtl",
+    "host/processes": "host/cluster host/description host/files hypercast.safe_path reference",
+    "host/planner":
+        "host/cluster host/compiler host/cycle_model host/description host/files host/schedules "
+        "reference rtl",
+    "host/schemes":
+        "host/cluster host/compiler host/description host/files host/graphs host/planner "
+        "host/processes host/runtime host/schedules host/transport hypercast reference rtl",
+    "host/training":
+        "host/cluster host/compiler host/cycle_model host/description host/files host/graphs "
+        "host/planner host/processes host/runtime host/schemes host/transport hypercast reference "
+        "rtl sim",
     "host/eda":
-        "boards cache host/compiler host/cycle_model host/files host/graphs host/runtime "
-        "host/runtime/transport host/training reference rtl sim",
-    "host/report":
-        "host/cluster host/compiler host/files host/noc host/runtime host/training reference rtl",
+        "boards host/compiler host/cycle_model host/files host/graphs host/runtime host/training "
+        "host/transport hypercast.cache reference rtl sim",
     "host/selftest":
-        "host/compiler host/graphs host/runtime host/runtime/transport host/training reference rtl",
+        "host/compiler host/graphs host/runtime host/training host/transport reference rtl",
+    "host/report":
+        "host/compiler host/files host/noc host/processes host/runtime host/training reference "
+        "rtl",
     "host/commands":
-        "boards cache host/cluster host/compiler host/cycle_model host/eda host/files host/graphs "
-        "host/noc host/planner host/report host/runtime host/selftest host/training "
-        "host/training/description proofs reference rtl safe_path sim",
-    "host/cli": "host/commands",
-    "__main__": "host/cli",
-    "cocotb": "host/files rtl sim",
-    "benches/fuzzing":
-        "host/cli host/cluster host/commands host/files host/graphs host/planner host/report "
-        "host/runtime host/runtime/transport host/training host/training/description reference "
-        "rtl safe_path",
+        "boards host/cluster host/compiler host/cycle_model host/description host/eda host/files "
+        "host/graphs host/noc host/planner host/processes host/report host/runtime host/schemes "
+        "host/selftest host/training hypercast hypercast.cache hypercast.safe_path proofs "
+        "reference rtl sim",
+    "host": "host/commands hypercast",
+    "hypercast.__main__": "host",
+    "hypercast.cocotb": "host/files rtl sim",
     "benches":
-        "benches/fuzzing boards host/cluster host/commands host/compiler host/cycle_model host/eda "
-        "host/files host/graphs host/noc host/planner host/runtime host/runtime/transport "
-        "host/schedules host/training host/training/description reference rtl safe_path sim",
+        "boards host host/cluster host/commands host/compiler host/cycle_model host/description "
+        "host/eda host/files host/graphs host/noc host/planner host/processes host/report "
+        "host/runtime host/schedules host/schemes host/training host/transport hypercast "
+        "hypercast.safe_path reference rtl sim",
 }
-MODULES = {module_name(path): path for path in modules(*FOLDERS) if path.name != "__init__.py"}
+#: Modules that reach rooms below their own, by name: what users import from the package, which is
+#: loaded when it is used, and the command of benches, which only a checkout has.
+DOORS = {"host/_root/__init__.py", "host/commands/bench.py"}
+#: Modules that load others by names which are made there: doors, what loads the benches of its own
+#: room, and what loads boards of another project.
+LOADING = {*DOORS, "benches/__init__.py", "boards/serial_board.py"}
+ORDER = {name: place for place, name in enumerate(ROOMS)}
+MODULES = {module_name(path): path for path in modules(*FOLDERS)}
 
 
-def package(name):
-    """The package of the module ``name``."""
-    _, folder, *rest = name.split(".")
-    if [folder, *rest[:1]] == ["benches", "fuzzing"]:
-        return "benches/fuzzing"
-    if rest[:2] in (["runtime", "transport"], ["training", "description"]):
-        return f"host/{rest[0]}/{rest[1]}"
-    return f"host/{rest[0]}" if folder == "host" else folder
+def room(path):
+    """The room that a module is in."""
+    folder, *inner, _ = path.parts
+    if inner[:1] == ["_root"]:
+        return module_name(path)
+    return "/".join([folder, *inner[:1]]) if folder == "host" else folder
 
 
-def test_every_pair_of_packages_is_listed():
-    found = {name: set() for name in (*PACKAGES, *COMMON)}
-    for name, path in MODULES.items():
-        found[package(name)] |= {package(other) for other in imports(path) & MODULES.keys()}
-    assert not any(found.pop(name) - {name} for name in COMMON)
-    assert {name: " ".join(sorted(others - {name} - COMMON))
-            for name, others in found.items()} == PACKAGES
+def links(names):
+    """Room to other rooms that its modules name; ``names`` gives those of a module, by its path."""
+    found = {}
+    for path in MODULES.values():
+        found.setdefault(room(path), set()).update(
+            room(MODULES[name]) for name in names(path) & MODULES.keys())
+    return {name: others - {name} - COMMON for name, others in found.items()}
 
 
-def test_no_import_runs_backwards():
-    order = TopologicalSorter({name: others.split() for name, others in PACKAGES.items()})
-    assert set(order.static_order()) == set(PACKAGES)  # a CycleError otherwise
+def upward(found):
+    """What is named from a room above it."""
+    return {(name, other) for name, others in found.items() for other in others
+            if ORDER[other] >= ORDER[name]}
+
+
+def in_texts(path):
+    """Modules that a module's texts name, docstrings apart, as for another Python; and packages
+    whose names are begun there, for the rest to be filled in.
+    """
+    tree = ast.parse((ROOT / path).read_text())
+    docstrings = {id(node.body[0].value) for node in ast.walk(tree) if isinstance(
+        node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.body and isinstance(node.body[0], ast.Expr)}
+    return {name for node in ast.walk(tree) if isinstance(node, ast.Constant)
+            and isinstance(node.value, str) and id(node) not in docstrings
+            for name in re.findall(r"\bhypercast(?:\.\w+)+", node.value)}
+
+
+def test_rooms_are_the_folders_on_disk():
+    assert {room(path) for path in MODULES.values()} == set(ROOMS)
+    assert (ROOT / "host/__init__.py").read_text() == ""  # which all of its rooms bring with them
+
+
+def test_every_pair_of_rooms_is_listed():
+    assert {name: " ".join(sorted(others)) for name, others in links(imports).items()} == ROOMS
+
+
+def test_rooms_are_in_a_strict_order():
+    assert not upward({name: set(others.split()) for name, others in ROOMS.items()})
+
+
+def test_names_in_texts_keep_the_order_but_for_the_doors():
+    """What is named in a text is to be loaded, perhaps by another Python."""
+    ordered = [path for path in MODULES.values() if str(path) not in DOORS]
+    assert not upward({room(path): {room(MODULES[name]) for name in in_texts(path) & MODULES.keys()}
+                       - {room(path)} for path in ordered})
+    loading = {str(path) for path in MODULES.values()
+               if re.search(r"\bimport_module\(|\b__import__\(", (ROOT / path).read_text())}
+    assert loading == LOADING
+
+
+@pytest.mark.parametrize("at, text", [
+    ("host/files/json_values.py", "from hypercast.host.graphs import datasets"),
+    ("host/graphs/__init__.py", "import hypercast.host.runtime.driver"),
+    ("sim/__init__.py", "def f():\n    from hypercast.host.runtime.driver import Driver"),
+    ("host/planner/plan.py", "from hypercast.host.schemes.share import Share"),
+    ("host/commands/options.py", "from hypercast.benches import BENCHES")])
+def test_an_import_of_a_room_below_is_found(at, text):
+    """A line that closes a circle, or only runs against the order; in packages, too."""
+    tree = {name for node in ast.walk(ast.parse(text)) for name in named(node)}
+    changed = links(lambda path: imports(path) | (tree if str(path) == at else set()))
+    [(name, other)] = upward(changed)
+    assert at.startswith(name) and other in {room(MODULES[one]) for one in tree & MODULES.keys()}
+
+
+def test_readme_lists_the_rooms_of_the_host_in_their_order():
+    [row] = re.findall(r"^\| `host/` \|.*$", (ROOT / "README.md").read_text(), re.MULTILINE)
+    assert re.findall(r"`(\w+)/`", row)[1:] == [
+        name.removeprefix("host/") for name in ROOMS if name.startswith("host/")]
 
 
 def test_no_modules_import_each_other_in_a_circle():

@@ -26,15 +26,15 @@ ALLOWED = {
     "benches/plan_trainings.py": {"json.loads"},  # what processes of ours printed
     "benches/cocotb_training.py": {"path.read_bytes", "pickle.loads"},  # of our own process
     "benches/huge_graph.py": {"Path('/proc/self/status').open"},  # of our own process
-    "host/cluster/apart.py": {"pickle.load", "pickle.loads"},  # of processes of ours
-    "host/cluster/group.py": {"pickle.loads"},  # of processes of ours
-    "host/cluster/mpi_group.py": {"pickle.loads"},  # of processes of ours
+    "host/processes/apart.py": {"pickle.load", "pickle.loads"},  # of processes of ours
+    "host/processes/group.py": {"pickle.loads"},  # of processes of ours
+    "host/processes/mpi_group.py": {"pickle.loads"},  # of processes of ours
     "benches/mutants.py": {"json.loads"},  # what a process of ours printed
+    "host/files/json_values.py": {"json.loads"},
     "host/files/kept_values.py": {"pickle.loads"},  # of our own process
     "host/commands/diagnosis.py": {"tomllib.loads"},
-    "host/training/checkpoint.py": {"json.loads"},
     "host/training/checkpoint_file.py": {"json.loads"},
-    "host/training/description/document.py": {"tomllib.loads"},
+    "host/description/document.py": {"tomllib.loads"},
     "host/training/run_folder.py": {"json.loads"}}
 
 

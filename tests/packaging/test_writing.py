@@ -34,8 +34,8 @@ SCRATCH = {
     "sim/verilator_build.py", "sim/verilator_command.py"}
 #: Other calls, and why they do no harm.
 ALLOWED = {
-    "host/cluster/apart.py": {"pickle.dump"},  # to a pipe
-    "host/cluster/own_folder.py": {"os.open", "shutil.rmtree"},  # this user's, no link
+    "host/processes/apart.py": {"pickle.dump"},  # to a pipe
+    "host/processes/own_folder.py": {"os.open", "shutil.rmtree"},  # this user's, no link
     "host/files/picture.py": {"figure.savefig"},  # into memory
     "host/files/reading/regular_file.py": {"os.open"},  # to read
     "host/report/drawing.py": {"draw(run).savefig"},  # into memory

@@ -5,8 +5,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.older_weights import OlderWeightsGnn, stashed

@@ -4,7 +4,7 @@
 import numpy as np
 import pytest
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.sim.back_door import BackDoor
 
 #: Bits of a word, pieces it is read in, banks.

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from hypercast.host.runtime.transport import BytePort
+from hypercast.host.transport.transport import BytePort
 from hypercast.sim.line_faults import FAULTS, FaultyLine
 
 

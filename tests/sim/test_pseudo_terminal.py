@@ -5,7 +5,7 @@ import os
 
 import pytest
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.sim.pseudo_terminal import PseudoTerminal
 
 ALL_BYTES = bytes(range(256))

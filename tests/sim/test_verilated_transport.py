@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from hypercast import Device, Graph, Model, Trainer
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import register
 from hypercast.sim.simulators import missing

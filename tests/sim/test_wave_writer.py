@@ -8,7 +8,7 @@ import pytest
 from vcd.reader import TokenKind, tokenize
 
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.isa import Engine, Opcode, encode
 from hypercast.rtl.registers import CoreSpace, Space, register

@@ -16,8 +16,8 @@ from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.image import Stripes
 from hypercast.host.runtime.memory_access import MemoryAccess
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import open_xdma
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import (
     Control,

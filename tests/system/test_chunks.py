@@ -7,10 +7,10 @@ import pytest
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
 from hypercast.host.training.trainer import Trainer
-from tests.host.cluster.trainings import train_on
+from tests.host.schemes.trainings import train_on
 from tests.system.test_older_weights import GRAPHS, check, trained
 
 

@@ -11,7 +11,7 @@ from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.limits import group_size
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import NARROW, WIDE, GraphTraining, random_graph

@@ -4,12 +4,12 @@
 import pytest
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
-from tests.host.cluster.trainings import train_on
+from tests.host.schemes.trainings import train_on
 
 GRAPHS = {"classes": Graph.load("karate"),
           "several labels": Graph(**communities(vertices=80))}

@@ -6,8 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.reference.quantization import ConstantError
 from hypercast.reference.recipe import OPTIMISERS
 from tests.system.chips import random_graph

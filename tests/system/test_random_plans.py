@@ -11,14 +11,14 @@ from hypothesis import strategies as st
 
 from hypercast.benches.plan_trainings import PlannedTrial, seconds_of
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan import NOT_YET
 from hypercast.host.planner.search import search
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.planning import problem_of
-from tests.host.cluster.thread_group import on_ranks
+from tests.host.processes.thread_group import on_ranks
 
 MODELS = [("gcn", {}), ("gcn", {"jumping": True}), ("gcn", {"residual": True}), ("sage", {}),
           ("gcnii", {}), ("mixhop", {})]

@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import LIMIT_UNIT, Control, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from hypercast.sim.faults import Fault, FaultKind

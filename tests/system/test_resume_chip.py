@@ -4,9 +4,9 @@
 import numpy as np
 import pytest
 
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.trainer import Trainer
 from tests.system.chips import NARROW, WIDE
 

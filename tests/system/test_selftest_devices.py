@@ -13,8 +13,8 @@ from hypercast.host.runtime import xdma_transport
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.run import SECTIONS, self_test
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.registers import register

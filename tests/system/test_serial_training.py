@@ -15,7 +15,7 @@ from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.serial.discovery import discover
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import BytePort, TransportError
+from hypercast.host.transport.transport import BytePort, TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Space, Status, register
 from hypercast.sim.line_faults import FaultyLine

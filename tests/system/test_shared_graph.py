@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_in_parallel import GraphInParallel, StaleGraphInParallel
-from hypercast.host.cluster.graph_parts import parts_of
-from hypercast.host.cluster.part_chip import PartChip
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.schemes.graph_in_parallel import GraphInParallel, StaleGraphInParallel
+from hypercast.host.schemes.graph_parts import parts_of
+from hypercast.host.schemes.part_chip import PartChip
 from hypercast.reference.stale_rows import SMOOTHING_ONE, StaleParts
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
-from tests.host.cluster.thread_group import on_ranks
+from tests.host.processes.thread_group import on_ranks
 from tests.system.chips import CHIPS, NARROW, WIDE, GraphTraining, random_graph
 
 STEPS = 3

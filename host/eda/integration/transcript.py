@@ -11,7 +11,7 @@ from hypercast.host.compiler.packing import unpack_entry
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import step_blocks
 from hypercast.host.runtime.state_transfer import write_state
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.transport.transport import Transport
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.rtl.config import INTERFACE_VERSION, Config

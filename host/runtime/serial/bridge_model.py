@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.transport import BytePort, TransportError
+from hypercast.host.transport.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import (
     LONGEST_ACCESS,
     SEQUENCES,

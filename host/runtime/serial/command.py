@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, AccessKind, access_word
 
 __all__ = ["Command"]

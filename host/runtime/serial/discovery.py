@@ -10,7 +10,7 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.runtime.chip_reset import check_magic
 from hypercast.host.runtime.serial.serial_port import SerialPort
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.registers import MAGIC, register
 from hypercast.rtl.serial.protocol import BAUD

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import serial
 
 from hypercast.host.runtime.device_file import require_device_file
-from hypercast.host.runtime.transport import BytePort, TransportError
+from hypercast.host.transport.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS
 
 __all__ = ["SerialPort"]

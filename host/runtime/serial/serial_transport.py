@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from hypercast.host.runtime.serial.command import Command
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import BytePort, Transport
+from hypercast.host.transport.transport import BytePort, Transport
 
 __all__ = ["SerialTransport"]
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
-from hypercast.host.runtime.transport import BytePort, TransportError
+from hypercast.host.transport.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, FrameKind, header_word
 
 __all__ = ["Session"]

@@ -12,7 +12,7 @@ import pytest
 
 from hypercast.benches.fuzzing.campaign import run_trials
 from hypercast.benches.fuzzing.trial import READ
-from hypercast.host.cluster.apart import apart
+from hypercast.host.processes.apart import apart
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.safe_path import PYTHON, safe_path
 from hypercast.sim.compilers import find_compiler
@@ -23,7 +23,7 @@ BESIDE = Path(sys.executable)
 #: Modules that name this Python, but start it in no other way than by a file; with reasons.
 NAMES_PYTHON = {
     "host/_root/safe_path.py",
-    "host/cluster/launcher.py", "host/cluster/mpi_group.py",  # mpirun is beside it
+    "host/processes/launcher.py", "host/processes/mpi_group.py",  # mpirun is beside it
     "host/eda/integration/yosys_command.py", "sim/verilator_build.py",
     "sim/verilator_command.py"}  # runs files elsewhere
 #: What starts Python by itself.

@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of costs."""
+"""Runs of costs, and of layers."""
 
 import itertools
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.balanced_runs import balanced_runs
+from hypercast.host.cluster.balanced_runs import balanced_runs, runs_of_layers
+from hypercast.host.cluster.cluster_error import ClusterError
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=9), st.data())
@@ -19,3 +25,15 @@ def test_runs_are_balanced_as_well_as_they_can_be(costs, data):
     assert largest == min(
         max(sum(costs[start:end]) for start, end in itertools.pairwise((0, *cuts, len(costs))))
         for cuts in itertools.combinations(range(1, len(costs)), count - 1))
+
+
+def test_runs_of_layers_are_those_planned_or_balanced():
+    """Layers of 34 and 4 features, so that the first alone has most to do."""
+    graph, network = Graph.load("karate"), Network.of_widths([34, 4, 4, 2])
+    sample = prepare(graph, network, Recipe()).sample
+    assert runs_of_layers(network, sample, 2) == [range(1, 2), range(2, 4)]
+    assert runs_of_layers(network, sample, 2, [range(1, 3), range(3, 4)]) == [
+        range(1, 3), range(3, 4)]
+    assert runs_of_layers(network, sample, 1, [range(1, 3), range(3, 4)]) == [range(1, 4)]
+    with pytest.raises(ClusterError, match="4 boards share 3 layers, but each needs one; take 3"):
+        runs_of_layers(network, sample, 4)

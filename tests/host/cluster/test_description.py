@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.board import NO_OVERLAP, PIECES
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cluster.presets import CLUSTERS
-from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.description.conversion import DescriptionError
 from tests.packaging.source_tree import ROOT
 
 PAIR = {"boards": {"a": {"board": "vcu128", "count": 2}}, "links": {"wire": {"gigabits": 8}}}

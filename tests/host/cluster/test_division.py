@@ -9,8 +9,8 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.group import ClusterError
 from hypercast.host.graphs.graph import Graph
 
 

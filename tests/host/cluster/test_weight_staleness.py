@@ -4,9 +4,9 @@
 import pytest
 
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.layers_in_pipeline import runs_of_layers
+from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.weight_staleness import weight_staleness
-from hypercast.host.training.description.conversion import DescriptionError
+from hypercast.host.description.conversion import DescriptionError
 from tests.host.models import small_model
 
 MODEL = small_model(hidden=(4, 3))

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
+from hypercast.host.description.description import load_description
 from hypercast.host.eda import exploration
 from hypercast.host.eda.exploration import Candidate
-from hypercast.host.training.description.description import load_description
 from hypercast.rtl.config import PRESETS
 
 FAST = PRESETS["vcu128"].replace(edge_buffer=8, memory_stalls=False)

@@ -9,16 +9,16 @@ import pytest
 from safetensors.numpy import load_file
 
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import CheckpointError
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.description.source import Source
 from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer
 from hypercast.rtl.isa import MASTER_EXPONENT
-from tests.host.cluster.trainings import train_on
+from tests.host.schemes.trainings import train_on
 from tests.host.test_cli import refused, run
 
 EPOCHS, LATER = 2, 3

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 from rich.console import Console
 
-from hypercast.host.cluster.starter import Started
 from hypercast.host.commands import output
 from hypercast.host.commands.output import make_console, print_table
+from hypercast.host.processes.starter import Started
 from tests.packaging.source_tree import ROOT, modules
 
 _WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"]), min_size=1)

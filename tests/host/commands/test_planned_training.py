@@ -8,11 +8,11 @@ from click.testing import CliRunner
 from hypercast.host.cli import main
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
+from hypercast.host.description.description import Description
+from hypercast.host.description.model import Model
+from hypercast.host.description.source import Source
 from hypercast.host.planner.plan_file import plan_boards
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.source import Source
-from tests.host.cluster.thread_group import ThreadGroup, on_ranks
+from tests.host.processes.thread_group import ThreadGroup, on_ranks
 
 #: So slow that several are faster than one.
 BOARDS = Cluster.of_sections({

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import RANKS, CapacityError
 from hypercast.host.compiler.packing import deal
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, PIECES, UPDATE
 from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Layer, Network
 from hypercast.reference.recipe import Recipe

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.division import Division
-from hypercast.host.cluster.graph_parts import parts_of
 from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.compiler.program_length import program_length
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Mantissas
 from hypercast.rtl.config import LARGEST_PROGRAM, PRESETS

@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.program_length import program_length
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.chip_limits import alone_length, shortage
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
 from tests.host.compiler.random_networks import models
 

@@ -9,8 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import Cluster
-from hypercast.host.cluster.layer_crossings import crossings
 from hypercast.host.cluster.reduction import reduction_seconds
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.operators import Footprint
@@ -30,16 +34,12 @@ from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.schemes.layer_crossings import crossings
 from hypercast.host.training.planning import assignment_of, problem_of
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.tensor import Kind
-from tests.host.cluster.thread_group import on_ranks
 from tests.host.planner.problems import cluster, problem
+from tests.host.processes.thread_group import on_ranks
 
 GRAPH = Graph.load("blocks")
 SAMPLING = Sampling(sampler="walks", batch=200, coverage=2.0)

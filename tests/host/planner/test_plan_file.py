@@ -7,6 +7,7 @@ import tomllib
 import pytest
 import tomli_w
 
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan_file import (
     load_plan,
@@ -18,7 +19,6 @@ from hypercast.host.planner.plan_file import (
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe, gnnpipe, graph_parts, samples, vertex_cut
-from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import COMBINE_FIRST, Network
 from tests.host.planner.problems import cluster
 

@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.model import Model
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import evaluated, schedules_for
 from hypercast.host.planner.plan import ANYTHING
@@ -17,8 +19,6 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.model import Model
 from hypercast.reference.network import Network
 from tests.host.planner.problems import cluster, problem
 from tests.host.planner.test_pipelines import GRAPH, joined, networks

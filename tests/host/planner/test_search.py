@@ -10,13 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.gantt import draw_gantt
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, Refusal
 from hypercast.host.planner.plan_file import load_plan, plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import STRATEGIES, PlanComparison, search
 from hypercast.host.planner.statistics import Statistics
-from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.reference.network import Network
 from tests.host.planner.test_pipelines import GRAPH, joined, networks
 

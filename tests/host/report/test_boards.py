@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from hypercast.host.cluster.clock import BusyInterval
-from hypercast.host.cluster.virtual_time import VirtualTime
+from hypercast.host.processes.clock import BusyInterval
+from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.training.run_folder import RunError, RunFolder

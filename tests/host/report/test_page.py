@@ -10,15 +10,15 @@ import pytest
 
 from hypercast import Graph, Trainer
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.report.roofline import operations, traffic
 from hypercast.host.report.timeline import coverage
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.timeline import profile
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
 from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import COUNTERS

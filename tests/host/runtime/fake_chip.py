@@ -5,7 +5,7 @@ It does count training steps, as its program says.
 """
 
 from hypercast.host.runtime.loaded_program import LoadedProgram
-from hypercast.host.runtime.transport import Transport
+from hypercast.host.transport.transport import Transport
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import STEP_KEY_INCREMENT
 from hypercast.rtl.registers import ALL_CORES, MAGIC, Control, CoreSpace, Space, Status, register

@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.chip_transport import open_transport
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, register
 from tests.host.models import SMALL

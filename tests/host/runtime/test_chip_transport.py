@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.device_file import open_device_file, require_device_file
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from tests.host.runtime.other_files import FILES, left_alone
 

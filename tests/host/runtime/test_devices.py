@@ -12,7 +12,7 @@ from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, MismatchError
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import INSTRUCTION_WORDS, Split
 from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space

@@ -6,7 +6,7 @@ import pytest
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.mapped_transport import MappedTransport, mapped_place, open_mapped
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Status, register
 from tests.host.runtime.register_file import files_are_devices, register_file

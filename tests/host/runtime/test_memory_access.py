@@ -8,7 +8,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import Block, Stripes
 from hypercast.host.runtime.memory_access import MemoryAccess
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import Control, Space, bulk_address, register, striped_address
 from tests.host.models import SMALL, small_model
 from tests.host.runtime.fake_chip import FakeChip

@@ -7,7 +7,7 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.runtime.timeline import WORK_COUNTERS, profile
-from hypercast.host.runtime.transport import Timeline
+from hypercast.host.transport.transport import Timeline
 from hypercast.reference.tensor import BACKWARD, Tensor
 from hypercast.rtl.isa import Opcode, decode, engine_of, opcodes_of
 from hypercast.rtl.registers import COUNTERS

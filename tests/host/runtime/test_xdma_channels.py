@@ -5,9 +5,9 @@ import os
 
 import pytest
 
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_channels import XdmaChannels
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import Space, Status, bulk_address, striped_address
 from tests.host.runtime.register_file import files_are_devices, register_file
 

@@ -6,8 +6,8 @@ import os
 import pytest
 
 from hypercast.host.runtime.driver import Driver, MismatchError
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma, xdma_path
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Control, Status, register
 from tests.host.runtime.register_file import files_are_devices, register_file

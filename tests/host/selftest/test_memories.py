@@ -8,8 +8,8 @@ import pytest
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
 from hypercast.host.selftest.memories import check_memories, memories
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.registers import Space, register
 from tests.host.runtime.fake_chip import FakeChip

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from hypercast import Device, Graph, Model, Trainer
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.description.source import Source
 from hypercast.host.graphs.datasets import communities
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.apart_training import ApartTraining
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.description.source import Source
 from hypercast.host.training.rounding import RoundingWarning
-from hypercast.host.training.share import Share
-from hypercast.host.training.shared_devices import SharedDevices
-from hypercast.host.training.sharing import completed
-from tests.host.cluster.thread_group import ThreadGroup, on_ranks
-from tests.host.cluster.trainings import everything
+from tests.host.processes.thread_group import ThreadGroup, on_ranks
+from tests.host.schemes.trainings import everything
 
 KARATE = Source(source="karate")
 

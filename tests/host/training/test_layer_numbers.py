@@ -3,9 +3,9 @@
 
 import pytest
 
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import load_description
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import load_description
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.network import Network

@@ -16,10 +16,10 @@ from hypercast.host.cli import main
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.description.description import Description
+from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.recipe import make_recipe
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.ordering import ordered_for_graph
 from hypercast.host.training.planning import problem_of
 from hypercast.host.training.prepare import prepare

@@ -11,7 +11,12 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
-from hypercast.host.cluster.graph_parts import divided
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.pipelines import BoardStage, evaluated
@@ -22,12 +27,7 @@ from hypercast.host.planner.statistics import Part
 from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.recipe import make_recipe
-from hypercast.host.training.description.sampling import Sampling
+from hypercast.host.schemes.graph_parts import divided
 from hypercast.host.training.planning import (
     assignment_of,
     planned,
@@ -36,8 +36,8 @@ from hypercast.host.training.planning import (
     read_plan,
 )
 from hypercast.host.training.trainer import Trainer
-from tests.host.cluster.thread_group import on_ranks
-from tests.host.cluster.trainings import train_on
+from tests.host.processes.thread_group import on_ranks
+from tests.host.schemes.trainings import train_on
 
 GRAPH = Graph.load("blocks")
 #: A dense half, and a sparse one.

@@ -7,10 +7,10 @@ import pytest
 from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS
+from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training import prepare
-from hypercast.host.training.description.sampling import Sampling
-from hypercast.host.training.sample_source import SampleSource
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample

@@ -8,15 +8,15 @@ import pytest
 
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job, with_sample
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.description import Description
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.description import Description
-from hypercast.host.training.description.device import Device
-from hypercast.host.training.description.model import Model
-from hypercast.host.training.description.sampling import SAMPLERS, Sampling
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.tensor import Kind, Tensor

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from hypercast import Device, Graph, Model, Trainer
+from hypercast.host.description.source import Source
 from hypercast.host.training.checkpoint import CheckpointError
-from hypercast.host.training.description.source import Source
 from hypercast.host.training.prepare import prepare
 from hypercast.host.training.run_folder import RunError
 from hypercast.reference.fixed_gnn import FixedGnn

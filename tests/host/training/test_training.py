@@ -5,12 +5,12 @@ import pytest
 
 from hypercast import Device, Graph, Model
 from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.devices import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
-from hypercast.host.training.description.conversion import DescriptionError
-from hypercast.host.training.description.sampling import Sampling
 from hypercast.host.training.training import Training
 from hypercast.reference.judge import Judge
 from hypercast.rtl.config import PRESETS

@@ -11,7 +11,7 @@ from amaranth.lib.wiring import Out, connect, flipped
 
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.frames import encode
-from hypercast.host.runtime.transport import BytePort, Transport
+from hypercast.host.transport.transport import BytePort, Transport
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, RegisterBus
 from hypercast.rtl.serial.bridge import Bridge
 from hypercast.rtl.serial.protocol import AccessKind, FrameKind, access_word, header_word

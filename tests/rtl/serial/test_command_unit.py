@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
-from hypercast.host.runtime.transport import Transport, TransportError
+from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.rtl.serial.command_unit import CommandUnit
 from hypercast.rtl.serial.protocol import (
     LONGEST_ACCESS,

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.strategies import pipedream, samples
 from hypercast.host.planner.strategies.equal_layers import equal_stages
-from hypercast.host.training.description.conversion import DescriptionError
 from hypercast.host.training.planning import assignment_of
 from tests.host.planner.problems import cluster, problem
 

@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.host.runtime.serial.command import Command
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, AccessKind, access_word
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypercast.host.runtime.serial import discovery
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.discovery import Found, discover, open_serial, serial_address
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.serial.protocol import BAUD
 from tests.host.models import SMALL
 from tests.host.runtime.fake_chip import FakeChip

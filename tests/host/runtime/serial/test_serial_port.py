@@ -7,7 +7,7 @@ import tty
 import pytest
 
 from hypercast.host.runtime.serial.serial_port import SerialPort
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 
 BAUD = 3_000_000
 

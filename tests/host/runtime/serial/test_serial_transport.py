@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
-from hypercast.host.runtime.transport import TransportError
+from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import Space, register
 from hypercast.sim.line_faults import FaultyLine
 from tests.host.models import SMALL, small_model

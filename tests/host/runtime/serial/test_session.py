@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.session import Session
-from hypercast.host.runtime.transport import BytePort, Transport, TransportError
+from hypercast.host.transport.transport import BytePort, Transport, TransportError
 from hypercast.rtl.serial.protocol import WINDOW, AccessKind, access_word
 from hypercast.sim.line_faults import FaultyLine
 

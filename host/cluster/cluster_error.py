@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What is raised if something is wrong with the boards of a training."""
+
+__all__ = ["ClusterError"]
+
+
+class ClusterError(RuntimeError):
+    """Something is wrong with the boards of a training; says which board, and what to do."""

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The recipe by the names that descriptions use."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, fields
+from typing import Any
+
+from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.model import Model
+from hypercast.reference.models import MODELS
+from hypercast.reference.recipe import CROSS_ENTROPY, Recipe
+from hypercast.rtl.config import Config
+
+__all__ = ["RECIPE_HINTS", "make_recipe", "recipe_values"]
+
+#: Keys that are called otherwise in ``Recipe``: one number may stand for all layers.
+_PLURAL = {"learning_rate": "learning_rates", "bias_learning_rate": "bias_learning_rates",
+           "weight_decay": "weight_decays"}
+_SINGULAR = {name: key for key, name in _PLURAL.items()}
+#: Keys of a recipe, and their types: the fields of ``Recipe``, but for ``element_width``, which is
+#: the device's, and ``loss``, which labels ask for.
+RECIPE_HINTS = {_SINGULAR.get(field.name, field.name): field.type for field in fields(Recipe)
+                if field.name not in ("element_width", "loss")}
+#: Keys that count for one value of another key only.
+_CONDITIONS = {"momentum": ("optimiser", "sgd"), "betas": ("optimiser", "adam"),
+               "epsilon": ("optimiser", "adam"), "gin_epsilon": ("normalisation", "sum")}
+
+
+def make_recipe(values: Mapping[str, object], model: Model, config: Config,
+                loss: str = CROSS_ENTROPY) -> Recipe:
+    """A ``Recipe``.
+
+    Parameters
+    ----------
+    values : dict
+        By key. Edge weights are normalised as the model is defined with, if not given.
+    model : Model
+        What is trained.
+    config : Config
+        The chip's configuration.
+    loss : str
+        The loss.
+
+    Raises
+    ------
+    DescriptionError
+        If a key is unknown or does not count with the others, or a value is of another type or
+        out of range.
+    """
+    given = {"normalisation": MODELS[model.name], **checked("recipe", values, RECIPE_HINTS)}
+    try:
+        recipe = Recipe(element_width=config.element_width, loss=loss,
+                        **{_PLURAL.get(key, key): value for key, value in given.items()})
+    except ValueError as error:
+        key = _SINGULAR.get(name := str(error).split()[0], name)
+        raise DescriptionError(f"[recipe] {error}", "recipe", key) from error
+    for key in given:
+        if not _counts(key, recipe):
+            other, wanted = _CONDITIONS[key]
+            raise DescriptionError(
+                f"[recipe] {key} counts with {other} {wanted} only, not with "
+                f"{getattr(recipe, other)}; leave it out", "recipe", key)
+    return recipe
+
+
+def _counts(key: str, recipe: Recipe) -> bool:
+    """Whether a key makes a difference to a recipe like this."""
+    other, wanted = _CONDITIONS.get(key, (None, None))
+    return other is None or getattr(recipe, other) == wanted
+
+
+def recipe_values(recipe: Recipe) -> dict[str, Any]:
+    """What ``make_recipe`` makes ``recipe`` from."""
+    return {key: value for name, value in asdict(recipe).items()
+            if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and value is not None
+            and _counts(key, recipe)}

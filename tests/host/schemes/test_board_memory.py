@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Boards that are too small for their share, by how much, and what would help."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.balanced_runs import runs_of_layers
+from hypercast.host.cluster.description import Cluster
+from hypercast.host.cluster.division import Division
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.model import Model
+from hypercast.host.graphs.datasets import blocks
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.schemes.board_memory import check_board_memory
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.recipe import Recipe
+
+GRAPH = Graph(**blocks(vertices=2000))
+NETWORK = Model(hidden=(64, 64)).network(GRAPH)
+MODEL = prepare(GRAPH, NETWORK, Recipe())
+
+
+def cluster(words, **changes):
+    return Cluster.of_sections({
+        "boards": {"small": {"board": "vcu128", "count": 4, "channel_words": words,
+                             "tensors": 64, **changes}},
+        "links": {"network": {"gigabits": 100.0}}})
+
+
+def words_needed(**share):
+    """The least room of a channel, as a power of two, with which boards are not refused."""
+    for bits in range(6, 24):
+        try:
+            check_board_memory(MODEL, cluster(1 << bits), **{"boards": 4, **share})
+        except DescriptionError as error:
+            assert "times that are needed for its share; take more boards" in str(error)
+        else:
+            return 1 << bits
+    raise AssertionError("it never fits")
+
+
+def test_shares_of_a_graph_or_of_layers_need_less():
+    whole = words_needed()
+    graph = words_needed(division=Division.of(MODEL.sample.edges[0], 4))
+    assert graph < whole
+    assert words_needed(division=Division.of(MODEL.sample.edges[0], 4), stale=True) >= graph
+    runs = runs_of_layers(NETWORK, MODEL.sample, 3)
+    assert np.sum([len(run) for run in runs]) == 3
+    check_board_memory(MODEL, cluster(whole), boards=3, runs=runs)
+
+
+def test_versions_of_weights_need_more():
+    runs = runs_of_layers(NETWORK, MODEL.sample, 3)
+    exact = words_needed(boards=3, runs=runs)
+    assert words_needed(boards=3, runs=runs, staleness=(2, 1, 0)) >= exact
+    assert words_needed(boards=3, runs=runs, staleness=(0, 0, 9999)) > exact
+
+
+def test_elements_of_another_width():
+    with pytest.raises(DescriptionError, match="small-0 has elements of 8 bits, the training of "
+                                               "16; give --elements 8"):
+        check_board_memory(MODEL, cluster(1 << 20, element_width=8), boards=2)
+
+
+def test_fewer_boards_than_train():
+    with pytest.raises(DescriptionError, match="5 boards train, but the cluster has 4; take no"):
+        check_board_memory(MODEL, cluster(1 << 20), boards=5)
+
+
+def test_chips_that_have_too_few_entries_or_instructions():
+    model = prepare(GRAPH, Model(hidden=(16,) * 8).network(GRAPH), Recipe())
+    runs = [range(1, 8), range(8, 10)]
+    for share, text in (({}, "75 are needed for layers 1 to 9"),
+                        ({"division": Division.of(model.sample.edges[0], 2)},
+                         "75 are needed for its part of the graph"),
+                        ({"runs": [range(1, 9), range(9, 10)]},
+                         "67 are needed for layers 1 to 8")):
+        with pytest.raises(DescriptionError, match=rf"^small-0 \(vcu128\) has 64 entries of the "
+                                                   f"exponent file, but {text}; raise tensors to"):
+            check_board_memory(model, cluster(1 << 20), boards=2, **share)
+        check_board_memory(model, cluster(1 << 20, tensors=128), boards=2, **share)
+    check_board_memory(model, cluster(1 << 20), boards=2, runs=runs)
+    with pytest.raises(DescriptionError, match=r"has 64 rows of program memory, but .* are needed"):
+        check_board_memory(model, cluster(1 << 20, program_rows=64), boards=2, runs=runs)
+    few = cluster(1 << 20, program_rows=256, accumulator_rows=16)
+    with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
+        check_board_memory(model, few, boards=2, runs=runs)
+    check_board_memory(model, few, boards=2, runs=runs, chunks=32)

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Chunks one by one find the rows that all of them find at once."""
+
+from copy import deepcopy
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from hypercast.host.schemes.chunk_rows import chunks_of, in_rows_of_chunks
+from hypercast.host.schemes.graph_parts import in_chunks
+from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
+from tests.host.models import small_graph, small_model
+
+MODEL = in_chunks(small_model(small_graph(vertices=11)), 3)
+H1, DZ1 = Tensor(Kind.HIDDEN, 1), Tensor(Kind.GRADIENT, 1)
+
+
+@given(st.integers(0, 99), st.lists(st.integers(-12, -8), min_size=2, max_size=4), st.booleans())
+def test_the_rows_of_one_process(seed, exponents, transposed):
+    """In each step, which may have another exponent; the first one is exact."""
+    random, name = np.random.default_rng(seed), DZ1 if transposed else H1
+    whole = deepcopy(MODEL.sample.place)  # which keeps rows from step to step
+    model = in_rows_of_chunks(MODEL)
+    graph, edges = model.sample.place, MODEL.sample.edges[0]
+    chunks = list(chunks_of(model.sample))
+    matrix = whole.transposed(edges) if transposed else whole.forward(edges)
+    for step, exponent in enumerate(exponents):
+        rows = random.integers(-2000, 2000, (11, 2)).astype(np.int16)
+        expected = matrix @ whole.with_neighbours(
+            rows, transposed=transposed, name=name, exponent=exponent)
+        found = np.zeros_like(expected)
+        if step == 0:
+            both = edges.T if transposed else edges
+            assert graph.with_neighbours(rows, transposed=transposed, name=name,
+                                         exponent=exponent) is rows
+            found[...] = both @ rows
+        else:
+            for chunk in chunks[::-1] if transposed else chunks:
+                place, ranks = chunk.place, chunk.place.ranks
+                local = place.transposed(chunk.edges[0]) if transposed else chunk.edges[0]
+                brought = place.with_neighbours(rows[ranks], transposed=transposed, name=name,
+                                                exponent=exponent)
+                assert brought.dtype == rows.dtype
+                found[ranks] = local @ brought
+        assert np.array_equal(found, expected)
+        for place in (graph, whole):
+            place.end_step()
+        if step:
+            assert graph.kept.keys() == whole.kept.keys() == {name}
+            assert np.array_equal(graph.kept[name].values, whole.kept[name].values)
+            assert graph.kept[name].exponent == whole.kept[name].exponent == exponent - 8
+
+
+def test_a_chunk_has_its_own_of_everything():
+    sample = in_rows_of_chunks(MODEL).sample
+    chunks = list(chunks_of(sample))
+    assert len(chunks) == 3
+    assert sorted(rank for chunk in chunks for rank in chunk.place.ranks) == list(range(11))
+    for number, chunk in enumerate(chunks):
+        ranks = np.flatnonzero(sample.place.chunks == number)
+        assert chunk.place.ranks.tolist() == ranks.tolist()
+        for name in ("labels", "splits", "loss_weights"):
+            assert np.array_equal(getattr(chunk, name), getattr(sample, name)[ranks])
+        assert np.array_equal(chunk.features.values, sample.features.values[ranks])
+        assert len(chunk.edges) == len(sample.edges)
+        assert chunk.place.trained(3) == sample.training_vertices
+        brought = chunk.place.with_neighbours(chunk.features.values, transposed=False,
+                                              name=FEATURES, exponent=0)
+        assert np.array_equal(brought, sample.features.values)
+
+
+def test_what_is_exact_is_not_kept():
+    graph = in_rows_of_chunks(MODEL).sample.place
+    rows = np.ones((11, 2), dtype=np.int16)
+    for name in (FEATURES, H1.made(Pass.EVALUATION)):
+        assert graph.with_neighbours(rows, transposed=False, name=name, exponent=0) is rows
+    graph.end_step()
+    assert graph.kept == {}
+
+
+def test_what_is_kept_goes_on_elsewhere():
+    one, other = (in_rows_of_chunks(MODEL).sample.place for _ in range(2))
+    rows = np.arange(22).reshape(11, 2)
+    one.with_neighbours(rows, transposed=False, name=H1, exponent=-3)
+    one.end_step()
+    other.keep(one.kept)
+    taken = [place.taken(H1, np.array([0]), rows[:1], -3, transposed=False)
+             for place in (one, other)]
+    assert np.array_equal(*taken)
+    with pytest.raises(KeyError):
+        one.taken(DZ1, np.array([0]), rows[:1], -3, transposed=True)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which device a board has that trains with others, and whether it is that of a cluster."""
+
+import pytest
+
+from hypercast.host.cluster.description import load_cluster
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.device import Device
+from hypercast.host.schemes.shared_devices import SharedDevices
+
+BOARD = load_cluster("vcu128-2").boards[1]
+
+
+def test_one_for_all_or_one_for_each():
+    one, each = SharedDevices(Device("rtl")), SharedDevices(Device("reference,rtl"))
+    assert [one.name(rank) for rank in range(2)] == ["rtl", "rtl"]
+    assert [each.is_chip(rank) for rank in range(2)] == [False, True]
+    assert not SharedDevices().is_chip(3)
+
+
+@pytest.mark.parametrize(("device", "message"), [
+    (Device("reference", preset="tiny"), None),
+    (Device("rtl", preset="vcu128", channel_words=4096, program_rows=4096), None),
+    (Device("rtl", preset="tiny"), "board 1 is a chip whose dimensions is 1, but on the cluster it "
+                                   "is vcu128-1, of 4"),
+    (Device("rtl", preset="vcu128", dimensions=3),
+     "whose dimensions is 3, but .* of 4; give --preset"),
+])
+def test_chips_of_a_cluster(device, message):
+    """A chip whose cycles would not be those of the board is refused; how much fits is its own."""
+    devices = SharedDevices(device)
+    if message is None:
+        devices.check_board(1, BOARD)
+        return
+    with pytest.raises(DescriptionError, match=message):
+        devices.check_board(1, BOARD)
+
+
+def cluster_of(tmp_path, *devices):
+    path = tmp_path / "cluster.toml"
+    path.write_text("".join(
+        f"[boards.b{number}]\nboard = 'vcu128'\n" + (f"device = '{device}'\n" if device else "")
+        for number, device in enumerate(devices)) + "[links.ethernet]\ngigabits = 100\n")
+    return load_cluster(str(path))
+
+
+def test_devices_of_a_clusters_file(tmp_path):
+    found = SharedDevices().on(cluster_of(tmp_path, "rtl", "", "xdma:/dev/xdma0"))
+    assert found.names == ("rtl", "reference", "xdma:/dev/xdma0")
+    plain = SharedDevices(Device("rtl"))
+    assert plain.on(cluster_of(tmp_path, "", "")) is plain
+    assert plain.on(None) is plain
+    with pytest.raises(DescriptionError, match="name is rtl, but the cluster's file says which"):
+        plain.on(cluster_of(tmp_path, "rtl"))
+
+
+@pytest.mark.parametrize("device", ["rtx", "rtl,rtl"])
+def test_no_device_of_a_clusters_file(tmp_path, device):
+    message = rf"\[boards.b0\] device must be one .*, not '{device}'"
+    with pytest.raises(DescriptionError, match=message):
+        cluster_of(tmp_path, device)

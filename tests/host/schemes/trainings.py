@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Trainings on several ranks of one process, compared with one board's."""
+
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.device import Device
+from hypercast.host.description.sampling import Sampling
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import completed
+from hypercast.host.training.trainer import Trainer
+from tests.host.processes.thread_group import on_ranks
+
+
+def everything(trainer):
+    """All that a training ends in: its records, and its state in exact integers."""
+    state = trainer.target.state()
+    return trainer.history, trainer.evaluate(), state.step, state.exponents, \
+        state.momentum_exponents, {
+            f"{name}.{kind}": values.tolist()
+            for name, arrays in state.parameters.items() for kind, values in arrays.items()}, {
+            name: (rows.exponent, rows.values.tolist()) for name, rows in state.older.items()}, {
+            name: [(one.exponent, one.values.tolist()) for one in versions]
+            for name, versions in state.versions.items()}
+
+
+def train_on(boards, graph, *arguments, **options):
+    """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
+    if boards == 1:
+        assignment = options.get("assignment", Assignment())
+        if not assignment.stale:
+            options.pop("assignment", None)
+        options.pop("cluster", None)
+        with Trainer(graph, *arguments, **options) as trainer:
+            trainer.fit()
+            return everything(trainer)
+
+    def run(group):
+        if group.rank:
+            if "sampling" not in options:
+                assignment = completed(options.get("assignment", Assignment()), Sampling())
+                device = next((one for one in arguments if isinstance(one, Device)), None)
+                return Share(group, assignment, options.get("cluster"),
+                             SharedDevices(device)).follow_graph()
+            kept = {"run", "resume"}
+            return Trainer(graph, *arguments, group=group, **{
+                name: value for name, value in options.items() if name not in kept}).follow()
+        with Trainer(graph, *arguments, group=group, **options) as trainer:
+            trainer.fit()
+            time = trainer.virtual_time()
+            assert bool(time) == ("cluster" in options)
+            assert not time or (time.seconds > 0 and min(time.computed) > 0
+                                and time.alone < time.seconds * boards)
+            return everything(trainer)
+
+    return on_ranks(boards, run)[0]
