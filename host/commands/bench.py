@@ -11,7 +11,7 @@ __all__ = ["bench"]
 _BENCHES = "hypercast.benches"
 
 
-@click.command(context_settings={"ignore_unknown_options": True})
+@click.command("bench", context_settings={"ignore_unknown_options": True})
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def _no_benches(arguments: tuple[str, ...]) -> None:
     """Measure what is claimed, in a checkout of the project; this is none."""

@@ -179,7 +179,8 @@ def _serial(name: str, config: Config, folder: Path, run: bool, as_json: bool,
     board = SERIAL_BOARDS[name]
     with ProgressText("converting the chip"):
         plan = project(board, config, chip_source(board, config))
-        files = joined_files([*plan.files.items(), *_descriptions(name, config, description).items()])
+        files = joined_files([*plan.files.items(),
+                              *_descriptions(name, config, description).items()])
     write_chip(folder, files)
     report: BoardReport | None = None
     if run:
