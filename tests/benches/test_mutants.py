@@ -8,6 +8,7 @@ import pytest
 from hypercast import benches
 from hypercast.benches import mutants, mutation
 from hypercast.benches.mirrored_tests import mirrored_tests
+from tests.packaging.test_package_imports import ROOMS
 
 #: A module with a test that does not see all; used by another, which has no test of its own.
 FILES = {
@@ -143,3 +144,11 @@ def test_each_folder_has_some(project, monkeypatch):
     folders = [trial.folder for trial in mutants._draw(project, modules, 1)]
     assert sorted(folders[:3]) == ["reference", "reference", "rtl"]
     assert set(folders[3:]) == {"reference"} and len(folders) == 7
+
+
+def test_folders_that_are_not_mutated_show_measure_or_test():
+    folders = {name for name in ROOMS if not name.startswith("hypercast")} - {"host"}
+    assert folders - {*mutants._FOLDERS} == {
+        "benches", "host/commands", "host/eda", "host/noc", "host/report", "host/selftest",
+        "proofs"}
+    assert {*mutants._FOLDERS} < folders
