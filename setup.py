@@ -5,7 +5,7 @@ import re
 import tomllib
 from pathlib import Path
 
-from setuptools import setup
+from setuptools import find_packages, setup
 from setuptools.command.editable_wheel import editable_wheel
 
 _ROOT = Path(__file__).parent
@@ -41,8 +41,9 @@ class CheckoutInstallation(editable_wheel):
     """An editable installation of a checkout: it has the benches, which no wheel has."""
 
     def run(self) -> None:
-        """List one more package, whose folder has those in it."""
-        self.distribution.packages.append("hypercast.benches")
+        """List the packages of one more folder."""
+        self.distribution.packages += ["hypercast.benches", *(
+            f"hypercast.benches.{name}" for name in find_packages(str(_ROOT / "benches")))]
         self.distribution.package_dir["hypercast.benches"] = "benches"
         super().run()
 
