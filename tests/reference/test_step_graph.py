@@ -213,6 +213,9 @@ def test_tensors_of_some_layers():
     assert graph.tensors_of([3], trained=False) == {"H1", "T3", "H3"}
     assert graph.tensors_of([2]) == {
         "H1", "T2", "S2", "H2", "mask1", "mask2", "dZ2", "dT2", "dM2", "dS2", "dU3", "dZ1"}
+    # Its weights' gradient reads dZ1, though no node of its own does.
+    first = step_graph(Network.of_widths((40, 16, 7), orders=(AGGREGATE_FIRST, COMBINE_FIRST)))
+    assert first.tensors_of([1]) == {"M1", "H1", "mask1", "dZ1"}
 
 
 def test_columns_that_are_summed_over_neighbours():
