@@ -71,7 +71,7 @@ def _alone(device: ChipDevice, job: Job, opcode: Opcode) -> tuple[int, int]:
     for row, word in enumerate(program):
         device.driver.patch(row, word)
     cycles = device.driver.run(0, limit=_LIMIT)
-    return cycles, sum(device.driver.counters()["array_words"])
+    return cycles, sum(device.driver.monitor.counters()["array_words"])
 
 
 def _measure(graph: Graph, config: Config, word_sparse: bool,

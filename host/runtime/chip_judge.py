@@ -85,7 +85,7 @@ class ChipJudge(Judge):
         self.exponents.loss_shift(self._logits)
         last = self._parts[-1].job
         self._chip.run_lent(last, LOSS)
-        return counted_metrics(driver.totals(METRIC_COUNTERS), last, self.sample)
+        return counted_metrics(driver.monitor.totals(METRIC_COUNTERS), last, self.sample)
 
     def _load(self, driver: Driver, part: Evaluation) -> None:
         driver.load(part.with_values(self.tensors, dict(self.exponents.items())))

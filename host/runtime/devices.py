@@ -336,7 +336,7 @@ class ChipDevice(TrainingDevice):
         sums = self.driver.exponent_entry(self.job, SUMS)
         self.driver.set_entries(self.job, {SUMS_AHEAD: self._ahead_entry(self._step, sums)})
         cycles = self._execute(self.job, "aggregate_ahead")
-        saturations = self.driver.totals([_SATURATIONS])[_SATURATIONS]
+        saturations = self.driver.monitor.totals([_SATURATIONS])[_SATURATIONS]
         if coming.brought_early:
             self.driver.load_counts(coming)
         elif not alone:
@@ -433,7 +433,7 @@ class ChipDevice(TrainingDevice):
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
         cycles = self._execute(self.job, entry, meanwhile)
         self._counters = None
-        totals = self.driver.totals([_SATURATIONS, *METRIC_COUNTERS])
+        totals = self.driver.monitor.totals([_SATURATIONS, *METRIC_COUNTERS])
         self._saturated = totals[_SATURATIONS]
         return counted_metrics(totals, self.job, self._model.sample), cycles
 
@@ -448,13 +448,14 @@ class ChipDevice(TrainingDevice):
     def counters(self) -> dict[str, list[int]]:
         """Counter name to a value per core, of the last run; read when they are asked for."""
         if self._counters is None:
-            self._counters = self.driver.counters()
+            self._counters = self.driver.monitor.counters()
         return self._counters
 
     @property
     def phase_cycles(self) -> dict[str, int]:
         """Phase name to cycles of the last run."""
-        return dict(zip(map(str, self.job.phases), self.driver.phase_cycles(), strict=False))
+        cycles = self.driver.monitor.phase_cycles()
+        return dict(zip(map(str, self.job.phases), cycles, strict=False))
 
     def snapshot(self) -> dict[str, IntArray]:
         job, driver = self.job, self.driver

@@ -12,6 +12,7 @@ from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
 from hypercast.host.compiler.state import load_state, matrix_of
+from hypercast.host.runtime.chip_monitor import ChipMonitor, engine_names
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.image import (
     Block,
@@ -30,17 +31,13 @@ from hypercast.host.transport.transport import Transport, TransportError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
+from hypercast.rtl.isa import STEP_KEY_INCREMENT
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.placement import rows_of
 from hypercast.rtl.registers import (
-    ALL_CORES,
-    COUNTERS,
     LIMIT_UNIT,
     MAGIC,
-    PHASES,
     Control,
-    CoreSpace,
     Error,
     Space,
     Status,
@@ -53,24 +50,11 @@ __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 _WORD = 0xFFFFFFFF
 #: Registers that count training steps.
 _COUNTING = ("step", "step_key")
-#: Counter name to its number.
-_NUMBERS = {name: number for number, name in enumerate(COUNTERS)}
 #: Cycles between two looks at the status register: a share of those that have passed, at least and
 #: at most.
 _POLL_SHARE, _POLL_LEAST, _POLL_MOST = 256, 32, 500
 #: Looks at a chip that counts no cycles before it is given up.
 _LOOKS = 1000
-#: Counters of faults, and the memories that they are of.
-_MEMORY_FAULTS = {
-    "features_faults": "memory channel 0", "gradients_faults": "memory channel 1",
-    "weights_faults": "weight bank",
-    "buffer_faults": "what is kept close to engines, or their tables",
-}
-
-
-def _engines(mask: int) -> str:
-    """The names of engines, for people."""
-    return ", ".join(engine.name.lower() for engine in Engine if mask >> engine & 1) or "none"
 
 
 def _require_count(found: Sequence[int], expected: Sequence[int], advice: str) -> None:
@@ -104,6 +88,13 @@ class Driver:
     config : Config
         Configuration the chip is expected to have.
 
+    Attributes
+    ----------
+    config : Config
+        As given.
+    monitor : ChipMonitor
+        What the chip says of itself.
+
     Raises
     ------
     MismatchError
@@ -113,6 +104,7 @@ class Driver:
     def __init__(self, transport: Transport, config: Config) -> None:
         self._transport = transport
         self._memories = MemoryAccess(transport, config)
+        self.monitor = ChipMonitor(transport, self._memories, config.cores)
         self._program = LoadedProgram()
         # Training steps and their key, as registers were left.
         self._counted: tuple[int, ...] | None = None
@@ -161,8 +153,8 @@ class Driver:
             raise DeviceError("the device is running a program, perhaps of another process; wait "
                               "until it ends, or reset the device")
         if busy := self._read("busy"):
-            raise DeviceError(f"engines of the device are still busy ({_engines(busy)}) though its "
-                              f"program ended; reset the device")
+            raise DeviceError(f"engines of the device are still busy ({engine_names(busy)}) though "
+                              f"its program ended; reset the device")
 
     def read_window(self, core: int, space: Space, address: int, count: int) -> list[int]:
         """Read ``count`` consecutive addresses of a space through the window, in a list."""
@@ -220,7 +212,7 @@ class Driver:
         with self._transfer():
             words = self._memories.read(core, space, address, count)
         if not self._memories.checks(core, space) and self._read("error") & Error.MEMORY:
-            raise DeviceError(f"what was read is void{self._advice(Error.MEMORY)}")
+            raise DeviceError(f"what was read is void{self.monitor.explain(Error.MEMORY)}")
         return words
 
     # Jobs.
@@ -247,7 +239,8 @@ class Driver:
         self._program.clear()
         for block in load_blocks(job):
             self._write_block(block)
-        self.clear_errors()  # memories report what is wrong in them even if nothing uses it
+        # Memories report what is wrong in them even if nothing uses it.
+        self.monitor.clear_errors()
 
     def load_sample(self, job: Job) -> None:
         """Load what differs in a job with another sample: exponents, row counts, edges, features,
@@ -335,9 +328,9 @@ class Driver:
         meanwhile()
         status = self._wait((units * LIMIT_UNIT + 2) * PATIENCE)
         if status & Status.ERROR:
-            error = self.clear_errors()
-            raise DeviceError(f"the device stopped with error {error!r}{self._advice(error)}; "
-                              f"{self.state()}")
+            error = self.monitor.clear_errors()
+            raise DeviceError(f"the device stopped with error {error!r}"
+                              f"{self.monitor.explain(error)}; {self.monitor.where()}")
         self._counted = self._read_count()
         _require_count(
             self._counted,
@@ -345,16 +338,16 @@ class Driver:
             "the program did not do what it was to do, and its results are void; load the device "
             "again from the last checkpoint")
         self._broken_off = False
-        return self.cycles()
+        return self.monitor.cycles()
 
     def _wait(self, most: int) -> Status:
         """Wait until the program has ended, which a sound chip's has after ``most`` cycles."""
         before, looks = 0, 0
         while (status := Status(self._read("status"))) & Status.RUNNING:
-            passed = self.cycles()
+            passed = self.monitor.cycles()
             before, looks = passed, looks + 1 if passed == before else 0
             if passed > most or looks == _LOOKS:
-                state = self.state()  # before STOP, which makes it wait for nothing
+                state = self.monitor.where()  # before STOP, which makes it wait for nothing
                 self._write("control", Control.STOP)
                 raise DeviceTimeoutError(
                     f"the device runs a program but counts no cycles; check its clock; {state}"
@@ -381,89 +374,6 @@ class Driver:
             _require_count(found, left, "it was reset, or another process uses it; load it again "
                                         "from the last checkpoint")
         return found
-
-    def clear_errors(self) -> Error:
-        """The ``Error`` bits that are set; they are cleared."""
-        error = Error(self._read("error"))
-        self._write("error", error)
-        return error
-
-    def _advice(self, error: Error) -> str:
-        """What an error of the numbers or of the network means, and what to do."""
-        advice = ""
-        if error & (Error.EXPONENT | Error.ALIGNMENT):
-            advice += (": numbers grew too large; lower the learning rate, train with adam, or "
-                       "scale the features down")
-        if error & Error.LINK:
-            faults = self.counters()["link_faults"]
-            cores = ", ".join(str(core) for core, count in enumerate(faults) if count)
-            advice += f": flits came corrupted over links to cores {cores}"
-        if error & Error.STALLED:
-            advice += ": nothing moved any more, a flit or a credit may be lost"
-        if error & Error.MEMORY:
-            advice += f": memories failed, or words in them had changed: {self._memory_faults()}"
-        if error & Error.PROGRAM:
-            advice += ": an instruction or a tensor's exponent had changed in memory"
-        if error & (Error.MEMORY | Error.PROGRAM):
-            advice += ("; results are void, load the device again from the last checkpoint; if "
-                       "that does not help, hypercast selftest tests the memories")
-        if error & Error.RUNAWAY:
-            advice += (": something moved in more cycles than in any run of this program: what has "
-                       "to run before it did not, or what it reads is not what was loaded")
-        if error & (Error.LINK | Error.STALLED | Error.NETWORK | Error.RUNAWAY):
-            advice += "; results are void, load the device again, which resets it"
-        return advice
-
-    def _memory_faults(self) -> str:
-        """Which memories had faults, and of which cores."""
-        counters = self.counters()
-        return "; ".join(
-            f"{what} of core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"
-            for name, what in _MEMORY_FAULTS.items()
-            if (cores := [core for core, count in enumerate(counters[name]) if count]))
-
-    def cycles(self) -> int:
-        """Cycles since the last start, until the program ended."""
-        low = self._read("cycles_low")
-        return self._read("cycles_high") << 32 | low
-
-    def state(self) -> str:
-        """One line on where the device is."""
-        row = self._read("pc")
-        opcode = self.read_window(0, Space.PROGRAM, row * 16, 1)[0] & 0xF \
-            if not Status(self._read("status")) & Status.RUNNING else None
-        what = f" ({Opcode(opcode).name})" if opcode in set(Opcode) else ""
-        return (f"program row {row}{what}, waiting for {_engines(self._read('waits'))}, busy: "
-                f"{_engines(self._read('busy'))}, step {self._read('step')}, "
-                f"{self.cycles()} cycles")
-
-    def phase_cycles(self) -> list[int]:
-        """Cycles of each phase in the last run."""
-        return [self._read(f"phase_{index}") for index in range(PHASES)]
-
-    def counters(self, names: Sequence[str] = tuple(COUNTERS)) -> dict[str, list[int]]:
-        """Performance counters of the last run, or some: name to a value for each core.
-
-        Those between the first and the last of them are read, too.
-        """
-        numbers = [_NUMBERS[name] for name in names]
-        first, last = min(numbers), max(numbers)
-        values = [self.read_window(core, Space.CORE, CoreSpace.COUNTERS + first, last - first + 1)
-                  for core in range(self.config.cores)]
-        return {name: [row[number - first] for row in values]
-                for name, number in zip(names, numbers, strict=True)}
-
-    def totals(self, names: Sequence[str]) -> dict[str, int]:
-        """Sums over all cores of some performance counters of the last run.
-
-        Those between the first and the last of them are read, too.
-        """
-        numbers = [_NUMBERS[name] for name in names]
-        first, count = min(numbers), max(numbers) - min(numbers) + 1
-        low, high = (self.read_window(ALL_CORES, Space.CORE, base + first, count)
-                     for base in (CoreSpace.COUNTERS, CoreSpace.CARRIES))
-        return {name: high[number - first] << 32 | low[number - first]
-                for name, number in zip(names, numbers, strict=True)}
 
     # Tensors.
 

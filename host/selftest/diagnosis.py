@@ -21,7 +21,7 @@ def idle_faults(driver: Driver) -> list[Finding]:
     try:
         driver.run(0, limit=_LIMIT)
     except DeviceError as error:
-        faults = driver.counters()["link_faults"]
+        faults = driver.monitor.counters()["link_faults"]
         found = [Finding(_links_into(core, driver.config), "it differs from its parity though "
                          "nothing is sent: a wire may be stuck")
                  for core, count in enumerate(faults) if count]
@@ -48,7 +48,7 @@ def what_stopped(driver: Driver, case: Case, rows: int, error: DeviceError) -> I
     Finding
         A link that is broken; at least one.
     """
-    config, counters = driver.config, driver.counters()
+    config, counters = driver.config, driver.monitor.counters()
     found = False
     for core, count in enumerate(counters["link_faults"]):
         if count:

@@ -152,7 +152,7 @@ def _write(driver: Driver, memory: WindowMemory, quick: bool, inverse: bool) -> 
 
 
 def _read(driver: Driver, memory: WindowMemory, quick: bool, inverse: bool) -> Iterator[str]:
-    driver.clear_errors()
+    driver.monitor.clear_errors()
     found_any = False
     for address, count in memory.spans(quick):
         expected = memory.pattern(address, count, inverse)
@@ -162,7 +162,7 @@ def _read(driver: Driver, memory: WindowMemory, quick: bool, inverse: bool) -> I
             found_any = True
             yield (f"address {address + index} reads {hexadecimal(found[index], 32)}, expected "
                    f"{hexadecimal(expected[index], 32)}: {_bits(found[index] ^ expected[index])}")
-    if driver.clear_errors() & (Error.MEMORY | Error.PROGRAM) and not found_any:
+    if driver.monitor.clear_errors() & (Error.MEMORY | Error.PROGRAM) and not found_any:
         yield "words are right, but the parity of one is not"
 
 

@@ -80,7 +80,7 @@ def test_what_is_started_before_the_program_that_loads(entry):
     driver, limit = Driver(transport, NARROW), most_moves(job, entry)
     driver.load(job)
     assert "RUNAWAY" in run(driver, job, entry)
-    assert limit / 2 < driver.cycles() < 2 * limit
+    assert limit / 2 < driver.monitor.cycles() < 2 * limit
     for other in ("load", "train", "evaluate"):
         with pytest.raises(DeviceError, match="engines of the device are still busy"):
             driver.run(job.start(other), limit=1)
@@ -106,7 +106,7 @@ def test_programs_end_whatever_they_find_in_memory(device):
                 NARROW.channel_words, NARROW.chunks)).astype(np.uint32))
         error = run(driver, job, entry)
         reasons[error and error[:error.index(">")]] += 1
-        assert driver.cycles() <= 2 * most_moves(job, entry) + 2 * PATIENCE, reasons
+        assert driver.monitor.cycles() <= 2 * most_moves(job, entry) + 2 * PATIENCE, reasons
     assert reasons[None] and any("RUNAWAY" in str(reason) for reason in reasons), reasons
 
 

@@ -60,7 +60,7 @@ def test_no_fault_goes_unnoticed(kind, reference):
         try:
             device.train_step()
         except DeviceError as error:
-            assert device.driver.cycles() <= STEP + 2 * PATIENCE, fault
+            assert device.driver.monitor.cycles() <= STEP + 2 * PATIENCE, fault
             assert "load the device again, which resets it" in str(error), fault
             reported += 1
         else:

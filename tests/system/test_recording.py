@@ -78,7 +78,7 @@ def test_counters_of_phases_are_the_registers(config):
         try:
             chip.driver.patch(first + number, encode(Opcode.HALT))
             chip.driver.run(first, limit=100_000)
-            return chip.driver.counters()
+            return chip.driver.monitor.counters()
         finally:
             chip.close()
 

@@ -166,7 +166,7 @@ def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
     device.load_state(state)
     assert [step(), step()] == [2, 1]
     # Each of them takes as many cycles.
-    assert device.train_cycles == device.driver.cycles() * (10 + 5)
+    assert device.train_cycles == device.driver.monitor.cycles() * (10 + 5)
 
 
 def test_capacity():

@@ -18,7 +18,6 @@ from hypercast.rtl.isa import (
 )
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import (
-    COUNTERS,
     LIMIT_UNIT,
     Control,
     CoreSpace,
@@ -137,18 +136,6 @@ def test_only_what_differs_in_a_program_is_written():
     for row, instruction in enumerate((old, new, old)):
         assert instruction == sum(
             program[16 * row + piece] << 32 * piece for piece in range(INSTRUCTION_WORDS))
-
-
-def test_totals():
-    """Sums over the cores, with what they have beyond 32 bits."""
-    chip, names = FakeChip(SMALL), ["loss_train", "saturations", "correct_test"]
-    driver, numbers = Driver(chip, SMALL), [list(COUNTERS).index(name) for name in names]
-    counts = {0: [0xFFFFFFFF, 0, 3], 1: [0xFFFFFFF0, 7, 4]}
-    places = [CoreSpace.COUNTERS + number for number in numbers]
-    for core, values in counts.items():
-        chip.window[core, Space.CORE] = dict(zip(places, values, strict=True))
-    found = {name: sum(pair) for name, *pair in zip(names, *counts.values(), strict=True)}
-    assert driver.totals(names) == found and found["loss_train"] > 1 << 32
 
 
 def started(chip, *instructions):
@@ -281,11 +268,6 @@ def test_a_chip_at_work_is_left_alone(job, use, register_name, value, message):
     assert len(chip.writes) == written
 
 
-def test_cycles_have_64_bits():
-    chip = FakeChip(SMALL, cycles_low=5, cycles_high=2)
-    assert Driver(chip, SMALL).cycles() == 2 << 32 | 5
-
-
 def test_step_key_is_cut_to_32_bits():
     chip = FakeChip(SMALL)
     Driver(chip, SMALL).set_step(3, 1 << 40 | 7)
@@ -307,7 +289,7 @@ def test_timeout_is_reported_with_state():
             r"its bitstream again; program row 12, waiting for reduction, busy: array, reduction, "
             r"step 4, \d+ cycles")):
         driver.run(17, limit=1)
-    assert most < driver.cycles() <= most + 500
+    assert most < driver.monitor.cycles() <= most + 500
     assert chip.writes[-1] == (register("control"), Control.STOP)
 
 

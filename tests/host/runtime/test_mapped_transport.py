@@ -41,7 +41,7 @@ def test_accesses_are_words_at_the_address(space, tmp_path):
 
 def test_the_driver_knows_the_chip(space):
     transport = open_transport(f"mapped:{space()}@0x10000", TINY)
-    assert Driver(transport, TINY).cycles() == 0
+    assert Driver(transport, TINY).monitor.cycles() == 0
     transport.close()
 
 

@@ -42,7 +42,7 @@ def test_accesses_are_words_of_the_file(registers, tmp_path):
 
 def test_the_driver_knows_the_chip(registers):
     transport = open_xdma(f"xdma:{registers()}")
-    assert Driver(transport, TINY).cycles() == 0
+    assert Driver(transport, TINY).monitor.cycles() == 0
     with pytest.raises(MismatchError, match="config_hash"):
         Driver(transport, PRESETS["test"])
     transport.close()
