@@ -2,6 +2,7 @@
 """The step graph: what it says of networks of every kind, and the witnesses that do not read it."""
 
 import ast
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -112,6 +113,12 @@ def test_a_partial_gradient_is_a_product_where_one_layer_takes_the_features_once
     assert formulas(net)[1] == [
         "dZ2 = dZ4 W4.2' [mask2]", "dZ3 = dZ4 W4.3' [mask3]", "dT3 = A' dZ3", "dU3 = dT3 W3'",
         "dT2 = A' dZ2", "dM2 = dZ2 W2'", "dZ1 = A' dM2 + dU3 [mask1]", "dT1 = A' dZ1"]
+    linear = replace(net, layers=tuple(
+        replace(layer, order=LINEAR) if number == 2 else layer
+        for number, layer in enumerate(net.layers)))
+    assert formulas(linear)[1][2:] == [
+        "dU3 = dZ3 W3'", "dT2 = A' dZ2", "dM2 = dZ2 W2'", "dZ1 = A' dM2 + dU3 [mask1]",
+        "dT1 = A' dZ1"]
 
 
 @pytest.mark.parametrize(("net", "factors"), [
