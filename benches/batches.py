@@ -18,9 +18,10 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.image import count_blocks, memory_stripes
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network

@@ -19,7 +19,8 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup
 from hypercast.host.processes.virtual_time import VirtualTime
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds

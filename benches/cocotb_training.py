@@ -16,7 +16,7 @@ from cocotb.task import bridge
 
 from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.sim.cocotb_transport import CocotbTransport
 

@@ -11,7 +11,7 @@ from hypercast.benches.figure import Figure
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel

@@ -11,7 +11,7 @@ import scipy.sparse
 from hypercast.benches.figure import Figure
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_checks import SPARSE_DENSITY
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe

@@ -13,8 +13,9 @@ import numpy as np
 from hypercast.benches.figure import Figure
 from hypercast.benches.trainings import BenchTraining
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import Driver
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.training.prepare import open_device
 from hypercast.host.transport.transport import TransportError

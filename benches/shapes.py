@@ -17,8 +17,9 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
 from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.training.prepare import open_device
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.initial_model import InitialModel

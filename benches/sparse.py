@@ -11,8 +11,9 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel

@@ -7,7 +7,8 @@ from typing import Protocol
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel

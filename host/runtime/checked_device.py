@@ -2,7 +2,8 @@
 """A device of which every tensor is compared with the reference after every step."""
 
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from hypercast.host.compiler.evaluation import LOSS, Evaluation, compile_evaluation
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.reference.initial_model import InitialModel

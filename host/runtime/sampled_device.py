@@ -7,7 +7,7 @@ from functools import cache, reduce
 from itertools import chain, islice, tee
 from typing import Protocol, runtime_checkable
 
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.judge import Judge

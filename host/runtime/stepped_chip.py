@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Mapping
 
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.state_transfer import read_sums, write_sums
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums

@@ -3,7 +3,8 @@
 
 from typing import Any
 
-from hypercast.host.runtime.devices import ChipDevice, TrainingDevice
+from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.sample import Sample

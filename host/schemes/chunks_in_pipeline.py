@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from hypercast.host.processes.group import Group
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schedules.turns import all_forward_all_backward
 from hypercast.host.schemes.chunk_rows import GraphInChunks
 from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline

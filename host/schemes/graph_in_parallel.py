@@ -6,8 +6,8 @@ from dataclasses import replace
 import numpy as np
 
 from hypercast.host.processes.group import Group
-from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.sampled_device import SteppedDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.host.schemes.shared_rows import SharedRows
 from hypercast.host.schemes.stale_shared_rows import StaleSharedRows

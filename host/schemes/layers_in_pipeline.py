@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from hypercast.host.processes.group import Group
-from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.host.schemes.layer_crossings import Routes

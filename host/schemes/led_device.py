@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.runtime.wrapped_device import WrappedDevice
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics

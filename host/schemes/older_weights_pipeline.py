@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from hypercast.host.processes.group import Group
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
 from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline, SampledPipeline, no_metrics
 from hypercast.host.schemes.older_weights_stage import OlderWeightsStage

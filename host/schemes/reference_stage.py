@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A reference that has a run of layers, forward and backward, of one micro-batch after another."""
 
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.schemes.stage import LayerPasses
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn

@@ -7,8 +7,8 @@ import numpy as np
 
 from hypercast.host.cluster.assignment import turns
 from hypercast.host.processes.group import Group
-from hypercast.host.runtime.devices import TrainingDevice
 from hypercast.host.runtime.sampled_device import SampledDevice, Samples
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.total import Totals
 from hypercast.reference.judge import Judge
 from hypercast.reference.metrics import LOSS_UNIT

@@ -15,7 +15,7 @@ from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.files.array_digest import array_digest
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup, boards_of
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.board_memory import check_boards
 from hypercast.host.schemes.chunk_rows import chunks_of, in_rows_of_chunks
 from hypercast.host.schemes.chunks_in_pipeline import ChunksInPipeline

@@ -14,8 +14,9 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.processes.group import Group
 from hypercast.host.runtime.chip_transport import open_transport
-from hypercast.host.runtime.devices import ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.stepped_chip import SteppedChip
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.chunk_chip import ChunkChip
 from hypercast.host.schemes.older_weights_chip import OlderWeightsChip
 from hypercast.host.schemes.older_weights_stage import OlderWeightsReference

@@ -8,8 +8,9 @@ import numpy as np
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training.prepare import prepare
 from hypercast.host.transport.transport import Transport

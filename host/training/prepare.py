@@ -16,10 +16,12 @@ from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_transport import open_transport
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS
 from hypercast.host.runtime.stepped_chip import SteppedChip
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import (

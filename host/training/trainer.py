@@ -29,7 +29,7 @@ from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weigh
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.devices import TrainingDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.led_device import LedDevice
 from hypercast.host.schemes.sharing import check_alone, check_evaluator
 from hypercast.host.training.apart_training import ApartTraining

@@ -23,9 +23,11 @@ from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.processes.group import Group
 from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice, TrainingDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
+from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.graph_parts import in_chunks, in_stale_parts
 from hypercast.host.schemes.graph_shares import graph_shares
 from hypercast.host.schemes.sample_source import SampleSource

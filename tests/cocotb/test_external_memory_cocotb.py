@@ -11,7 +11,7 @@ from cocotbext.axi import AxiBus, AxiRam
 
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import to_verilog
 from hypercast.rtl.export.interfaces import channel_bytes

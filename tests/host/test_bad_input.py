@@ -16,7 +16,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.datasets import DatasetError, load_npz, split_per_class
 from hypercast.host.graphs.graph import Graph, GraphError
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.rtl.config import Config

@@ -6,8 +6,9 @@ import contextlib
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.registers import Space, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport

@@ -11,8 +11,8 @@ import pytest
 from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime import xdma_channels, xdma_transport
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_reset import reset_chip
-from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.image import Stripes
 from hypercast.host.runtime.memory_access import MemoryAccess

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.limits import group_size
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport

@@ -5,7 +5,7 @@ import pytest
 
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.serial_board import SimulatedSerialBoard

@@ -9,7 +9,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.movement import most_moves
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.limits import PATIENCE

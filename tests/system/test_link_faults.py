@@ -6,8 +6,9 @@ import random
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.network.topology import links

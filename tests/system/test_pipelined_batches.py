@@ -8,7 +8,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.recipe import Recipe

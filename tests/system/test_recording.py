@@ -8,8 +8,8 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.devices import ChipDevice
 from hypercast.host.runtime.trace import CLOCK_MHZ, trace_events
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.prepare import open_device, open_transport

@@ -6,9 +6,10 @@ import random
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_reset import reset_chip
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
 from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import LIMIT_UNIT, Control, register
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport

@@ -16,8 +16,9 @@ from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.comparison import Comparison, compare
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network

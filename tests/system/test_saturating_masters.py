@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.runtime.checked_device import CheckedDevice
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.network import Network

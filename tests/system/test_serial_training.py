@@ -11,8 +11,9 @@ from click.testing import CliRunner
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.driver import Driver, MismatchError
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.serial.discovery import discover
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.transport.transport import BytePort, TransportError

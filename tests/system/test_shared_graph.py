@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.cluster.division import Division
 from hypercast.host.compiler.pieces import compile_pieces
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel, StaleGraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.part_chip import PartChip

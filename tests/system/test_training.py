@@ -6,7 +6,7 @@ import pytest
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import open_device
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import (

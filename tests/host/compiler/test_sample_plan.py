@@ -16,7 +16,7 @@ from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel

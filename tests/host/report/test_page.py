@@ -17,7 +17,7 @@ from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.report.roofline import operations, traffic
 from hypercast.host.report.timeline import coverage
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.timeline import profile
 from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.rtl.config import Config

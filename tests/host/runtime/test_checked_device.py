@@ -2,7 +2,7 @@
 """A device beside the reference: what is compared, and when."""
 
 from hypercast.host.runtime.checked_device import CheckedDevice
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from tests.host.models import small_model
 
 

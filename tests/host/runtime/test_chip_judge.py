@@ -9,8 +9,9 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_sampled
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.training.prepare import loss_of, training_data
 from hypercast.reference.exponents import AlignmentError, ExponentError

@@ -8,7 +8,8 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.packing import pack_entry, unpack_entry
-from hypercast.host.runtime.devices import ChipDevice, ReferenceDevice
+from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
 from hypercast.reference.recipe import Recipe

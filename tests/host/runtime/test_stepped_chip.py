@@ -6,7 +6,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.sample_plan import Capacity
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.state_transfer import read_sums, write_sums
 from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.reference.exponents import AccumulatorError

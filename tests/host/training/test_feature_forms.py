@@ -11,7 +11,7 @@ from hypercast import Device, Graph, Model, Trainer
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph_checks import SPARSE_DENSITY
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare_for
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.recipe import Recipe

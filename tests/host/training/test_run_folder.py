@@ -10,7 +10,7 @@ import pytest
 from hypercast.host.description.model import Model
 from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.folder_lock import FolderLockError
 from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer

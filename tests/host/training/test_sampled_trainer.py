@@ -15,7 +15,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.devices import ChipDevice
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.fixed_gnn import FixedGnn

@@ -9,7 +9,7 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
-from hypercast.host.runtime.devices import ReferenceDevice
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.training.training import Training
 from hypercast.reference.judge import Judge

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Devices that train: the NumPy reference, and a chip behind a driver. One interface for both."""
+"""A chip behind a driver as a device that trains."""
 
-import abc
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import numpy as np
@@ -20,186 +19,19 @@ from hypercast.host.runtime.image import brought_exponents
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
+from hypercast.host.runtime.training_device import TrainingDevice, logits_of, of_training
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
-from hypercast.reference.step_sums import StepSums
-from hypercast.reference.tensor import EDGES, FEATURES, Kind, Pass, Tensor
+from hypercast.reference.tensor import Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["ChipDevice", "ReferenceDevice", "TrainingDevice"]
+__all__ = ["ChipDevice"]
 
 #: Read after every run, besides ``METRIC_COUNTERS``.
 _SATURATIONS = "saturations"
-
-
-class TrainingDevice(abc.ABC):
-    """Trains one job, step by step.
-
-    Attributes
-    ----------
-    saturations : int
-        Elements, master weights or momenta that saturated in the last training step.
-    """
-
-    saturations: int
-
-    @abc.abstractmethod
-    def train_step(self, *, record: bool = False) -> Metrics:
-        """One training step; returns the ``Metrics`` of its forward pass.
-
-        With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
-        """
-
-    @abc.abstractmethod
-    def take(self, sample: Sample, *following: Sample) -> None:
-        """Go on with another ``Sample``; those ``following`` it may be given, if they are known.
-
-        Two of them are of use: a step can aggregate for the next one, and meanwhile the host can
-        bring what that one will read.
-
-        Raises
-        ------
-        CapacityError
-            If the device has not enough memory for it.
-        """
-
-    @abc.abstractmethod
-    def evaluate(self) -> Metrics:
-        """A forward pass without dropout; returns its ``Metrics``."""
-
-    @abc.abstractmethod
-    def snapshot(self) -> dict[str, IntArray]:
-        """Every tensor of the last training step, and the parameters after it.
-
-        Returns
-        -------
-        dict
-            Name to integers: mantissas by tensor name, ``NAME.master``, ``NAME.momentum`` and, with
-            Adam, ``NAME.second_moment`` by parameter, ``exponents`` (one for each tensor, in order
-            of names).
-        """
-
-    @abc.abstractmethod
-    def exponents(self) -> dict[Tensor, int]:
-        """Exponent of each tensor of a training step, by name."""
-
-    @abc.abstractmethod
-    def logits(self) -> tuple[IntArray, int]:
-        """Logits of the last evaluation: (V, C) mantissas in rank order, and their exponent."""
-
-    @abc.abstractmethod
-    def state(self) -> TrainingState:
-        """The ``TrainingState`` now; the same bits on every device."""
-
-    @abc.abstractmethod
-    def load_state(self, state: TrainingState) -> None:
-        """Go on from the ``TrainingState`` of a training of the same model, on any device."""
-
-    def close(self) -> None:  # noqa: B027 - nothing to release by default
-        """Release the device."""
-
-    @property
-    def chip(self) -> "ChipDevice | None":
-        """The chip's device, if there is one, however it is wrapped."""
-        return None
-
-
-def _logits(network: Network) -> Tensor:
-    """The tensor of an evaluation that holds the logits."""
-    return Tensor(Kind.LOGITS, len(network.layers), Pass.EVALUATION)
-
-
-def _of_training(items: Iterable[tuple[Tensor, int]]) -> dict[Tensor, int]:
-    """A dictionary of the pairs of a training step's tensors, in order."""
-    return {name: value for name, value in sorted(items) if name.during == Pass.TRAINING}
-
-
-class ReferenceDevice(TrainingDevice):
-    """The fixed-point reference.
-
-    Parameters
-    ----------
-    model : InitialModel
-        What is trained.
-    oracle : FixedGnn, optional
-        Trains it; one is made if it is not given.
-
-    Attributes
-    ----------
-    oracle : FixedGnn
-        Trains it.
-    """
-
-    def __init__(self, model: InitialModel, oracle: FixedGnn | None = None) -> None:
-        self.oracle = oracle or FixedGnn(model)
-        self.saturations = 0
-
-    def train_step(self, *, record: bool = False) -> Metrics:
-        if record:
-            raise ValueError("the reference has no timeline to record; train on a simulated chip")
-        before = self.oracle.saturations.total()
-        metrics = self.oracle.train_step()
-        self.saturations = self.oracle.saturations.total() - before
-        return metrics
-
-    def begin_step(self) -> None:
-        """Begin a step on several samples: for each, ``take`` and ``step_sums``; then ``update``.
-        """
-        self.oracle.begin_step()
-
-    def step_sums(self) -> StepSums:
-        """The ``StepSums`` of the present sample."""
-        return self.oracle.step_sums()
-
-    def update(self, sums: StepSums) -> None:
-        """End the step, by the sums over all its samples, wherever they were computed."""
-        before = self.oracle.saturations.total()
-        self.oracle.update(sums)
-        self.saturations = sums.saturations + self.oracle.saturations.total() - before
-
-    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
-        """Exponent and peak of every entry of the exponent file."""
-        return self.oracle.exponents.entries()
-
-    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
-        """Go on with other exponents and peaks."""
-        self.oracle.exponents.load(entries)
-
-    def take(self, sample: Sample, *following: Sample) -> None:
-        self.oracle.take(sample)
-
-    def evaluate(self) -> Metrics:
-        return self.oracle.evaluate()
-
-    def snapshot(self) -> dict[str, IntArray]:
-        oracle = self.oracle
-        values: dict[str, IntArray] = {
-            name: tensor for name, tensor in oracle.tensors.items()
-            if name.during != Pass.EVALUATION and name not in (EDGES, FEATURES)}
-        for name, arrays in oracle.kept.items():
-            for kind, state in arrays.items():
-                values[f"{name}.{kind}"] = np.atleast_2d(state)
-            values[name] = np.atleast_2d(oracle.tensors[name])
-        values["exponents"] = np.array([list(self.exponents().values())])
-        return values
-
-    def exponents(self) -> dict[Tensor, int]:
-        return _of_training(self.oracle.exponents.items())
-
-    def logits(self) -> tuple[IntArray, int]:
-        name = _logits(self.oracle.network)
-        return self.oracle.tensors[name], self.oracle.exponents[name]
-
-    def state(self) -> TrainingState:
-        return self.oracle.state()
-
-    def load_state(self, state: TrainingState) -> None:
-        self.oracle.load_state(state)
 
 
 class ChipDevice(TrainingDevice):
@@ -472,10 +304,10 @@ class ChipDevice(TrainingDevice):
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return _of_training(self.driver.exponents(self.job).items())
+        return of_training(self.driver.exponents(self.job).items())
 
     def logits(self) -> tuple[IntArray, int]:
-        name = _logits(self._model.network)
+        name = logits_of(self._model.network)
         return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
 
     def state(self) -> TrainingState:
