@@ -105,6 +105,16 @@ def test_branches():
         "dT1 = A' dZ1"]
 
 
+def test_features_side_by_side_keep_their_order():
+    """That of others who add to a gradient follows from who is the first to read."""
+    shape = {"features_in": 4, "features_out": 4}
+    net = Network(jumping=(2, 3, 4), layers=(
+        Layer(**shape), Layer(**shape, source=1), Layer(**shape, source=1), Layer(**shape),
+        Layer(features_in=12, features_out=2, order=LINEAR)))
+    assert formulas(net)[1][:3] == [
+        "dZ2 = dZ5 W5.2' [mask2]", "dC3 = dZ5 W5.3'", "dZ4 = dZ5 W5.4' [mask4]"]
+
+
 def test_a_partial_gradient_is_a_product_where_one_layer_takes_the_features_once():
     shape = {"features_in": 4, "features_out": 4}
     net = Network(jumping=(2, 3), layers=(
