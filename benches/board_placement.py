@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 
 from hypercast.benches.figure import Figure
 from hypercast.benches.study.graphs import GRAPHS, GraphStatistics
+from hypercast.errors import InputError
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.cycle_model.default_orders import default_orders
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
@@ -44,7 +45,7 @@ def fewest(name: str, graph: GraphStatistics, layers: int, cluster: Cluster) -> 
 
     Raises
     ------
-    ValueError
+    InputError
         If all boards do not hold it.
     """
     statistics = Statistics.whole(graph.vertices, graph.edges + graph.vertices, layers)
@@ -64,7 +65,7 @@ def fewest(name: str, graph: GraphStatistics, layers: int, cluster: Cluster) -> 
         if isinstance(plan, Plan):
             break
     if not isinstance(plan, Plan):
-        raise ValueError(f"{len(problem.boards)} boards do not hold {name}: {plan}")
+        raise InputError(f"{len(problem.boards)} boards do not hold {name}: {plan}")
     yield Figure(name=f"{title}boards that hold it, the fewest", value=len(plan.boards))
     yield Figure(name=f"{title}memory of the fullest of them", value=plan.fullest / 1e9, unit="GB")
     yield Figure(name=f"{title}memory of the fullest, by what it has", bar=1.0, relation="<=",

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from hypercast.errors import ToolError
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
@@ -57,8 +58,8 @@ def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
         [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, devices],
         capture_output=True, text=True, env=environment(boards))
     if found.returncode:
-        raise RuntimeError(f"trainings on {boards} boards ({devices}) failed: "
-                           f"{found.stderr[-2000:]}")
+        raise ToolError(f"trainings on {boards} boards ({devices}) failed: "
+                        f"{found.stderr[-2000:]}")
     *_, last = found.stdout.strip().splitlines()
     kept: dict[str, list[str]] = json.loads(last)
     return kept

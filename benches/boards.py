@@ -18,6 +18,7 @@ from hypercast.benches.board_processes import PREPARING, peaks, strike, train
 from hypercast.benches.board_scaling import scaling
 from hypercast.benches.board_trainings import SCHEMES, digests, state_digest
 from hypercast.benches.figure import Figure
+from hypercast.errors import ToolError
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.run_folder import RunFolder
@@ -62,7 +63,7 @@ def _trained(folder: Path, *arguments: object) -> str:
     with train(*arguments, "--run", folder) as process:
         _, errors = process.communicate()
     if process.returncode:
-        raise RuntimeError(f"hypercast train {' '.join(map(str, arguments))} failed: {errors}")
+        raise ToolError(f"hypercast train {' '.join(map(str, arguments))} failed: {errors}")
     return state_digest(RunFolder(folder).load_checkpoint().state)
 
 
@@ -149,7 +150,7 @@ def _memory(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
         with train(*arguments, "--boards", boards) as process:
             found.append(peaks(process))
         if process.returncode:
-            raise RuntimeError(f"a training of a large graph on {boards} boards failed")
+            raise ToolError(f"a training of a large graph on {boards} boards failed")
     alone, together = found
     prepared = together.pop(PREPARING, 0)
     yield Figure(name="10 M edges: peak memory of the process of one board", unit="GB",

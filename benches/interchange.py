@@ -17,6 +17,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from hypercast.benches.figure import Figure
+from hypercast.errors import NotFoundError
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import WeightsWarning
@@ -52,13 +53,13 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If PyTorch or PyTorch Geometric is not installed.
     """
     if missing := [name for name in ("torch", "torch_geometric")
                    if not importlib.util.find_spec(name)]:
-        raise FileNotFoundError(f"{' and '.join(missing)} not installed, which this bench "
-                                  f"compares with; pip install torch torch_geometric")
+        raise NotFoundError(f"{' and '.join(missing)} not installed, which this bench "
+                            f"compares with; pip install torch torch_geometric")
     graph = Graph.load(data or _BUNDLED).with_normalised_features()
     return interchange_figures("Cora" if data else _BUNDLED, graph, epochs=_EPOCHS, seeds=_SEEDS,
                                progress=progress)

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from hypercast.benches.figure import Figure
+from hypercast.errors import NotFoundError
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
@@ -52,7 +53,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If a tool is not installed; before anything runs.
     """
     _require_tools()
@@ -100,7 +101,7 @@ def _require_tools() -> None:
         reasons.append("FuseSoC is not installed; make setup, or pip install fusesoc")
     reasons.append(missing_tcl())
     if found := [reason for reason in reasons if reason]:
-        raise FileNotFoundError("; ".join(found))
+        raise NotFoundError("; ".join(found))
 
 
 def _export(preset: str, memory: str, folder: Path) -> str:

@@ -22,6 +22,7 @@ from hypercast.benches.figure import Figure
 from hypercast.benches.mirrored_tests import mirrored_tests, own_test
 from hypercast.benches.mutation import Mutant, mutants, same_code
 from hypercast.benches.source_copy import SourceCopy, checkout
+from hypercast.errors import ToolError
 from hypercast.host.files.reading.regular_file import read_text
 
 __all__ = ["run"]
@@ -72,7 +73,7 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If a test fails without any mutant, or a module has none.
     """
     root = checkout()
@@ -81,7 +82,7 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     tests = mirrored_tests(root, modules)
     mutated = [module for module in modules if _folder(module) and module.name != "__init__.py"]
     if untested := [str(module) for module in mutated if not tests[module]]:
-        raise RuntimeError(f"neither these nor what imports them have tests: {', '.join(untested)}")
+        raise ToolError(f"neither these nor what imports them have tests: {', '.join(untested)}")
     trials = _draw(root, mutated, seed)
     with tempfile.TemporaryDirectory(prefix="hypercast-mutants-") as folder:
         laboratory = _Laboratory(root, Path(folder), tests, progress)
@@ -205,7 +206,7 @@ def _time(copy: SourceCopy, tests: tuple[Path, ...]) -> float:
     start = time.monotonic()
     status, printed = copy.test(tests)
     if status:
-        raise RuntimeError(f"without any mutant, {' '.join(map(str, tests))} fails:\n{printed}")
+        raise ToolError(f"without any mutant, {' '.join(map(str, tests))} fails:\n{printed}")
     return time.monotonic() - start
 
 
@@ -213,7 +214,7 @@ def _netlists(copy: SourceCopy, *options: str) -> dict[str, Any]:
     """What ``netlists`` prints."""
     status, printed = copy.run("-m", "hypercast.benches.netlists", *options)
     if status:
-        raise RuntimeError(f"the netlists cannot be made:\n{printed}")
+        raise ToolError(f"the netlists cannot be made:\n{printed}")
     found: dict[str, Any] = json.loads(printed.splitlines()[-1])
     return found
 

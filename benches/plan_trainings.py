@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from hypercast.errors import ToolError
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.description.description import Description
 from hypercast.host.description.device import Device
@@ -214,7 +215,7 @@ def measured() -> list[tuple[str, float, float]]:
     found = subprocess.run([*mpirun(BOARDS), "-n", str(BOARDS), *PYTHON, "-c", _MAIN],
                            capture_output=True, text=True, env=environment(BOARDS))
     if found.returncode:
-        raise RuntimeError(f"trainings by plans failed: {found.stderr[-2000:]}")
+        raise ToolError(f"trainings by plans failed: {found.stderr[-2000:]}")
     *_, last = found.stdout.strip().splitlines()
     kept: list[tuple[str, float, float]] = json.loads(last)
     return kept

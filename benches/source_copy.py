@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
+from hypercast.errors import NotFoundError
 from hypercast.safe_path import PYTHON
 
 __all__ = ["SourceCopy", "checkout"]
@@ -26,13 +27,13 @@ def checkout() -> Path:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If the package is installed without them.
     """
     root = Path(__file__).parents[1]
     for name in (*_FOLDERS, "pyproject.toml"):
         if not (root / name).exists():
-            raise FileNotFoundError(f"{root} has no {name}; the bench runs the tests of a checkout")
+            raise NotFoundError(f"{root} has no {name}; the bench runs the tests of a checkout")
     return root
 
 

@@ -61,7 +61,7 @@ class SerialBoard:
 
         Raises
         ------
-        FileNotFoundError
+        NotFoundError
             If amaranth-boards is not installed.
         """
         try:

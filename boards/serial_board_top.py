@@ -34,7 +34,7 @@ class SerialBoardTop(Elaboratable):
 
     Raises
     ------
-    ValueError
+    InputError
         If the clock does not allow the baud rate or cannot be made.
     """
 

@@ -37,7 +37,7 @@ def tools() -> dict[str, str]:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If one is not installed.
     """
     programs = Path(sysconfig.get_path("scripts"))
@@ -80,7 +80,7 @@ def project(board: SerialBoard, config: Config, chip: str) -> BuildPlan:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If a Python package is not installed.
     InputError
         If the board's clock does not suit.

@@ -44,7 +44,7 @@ class SerialTop(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If the clock does not allow the baud rate.
     """
 

@@ -72,7 +72,7 @@ class InitialModel:
 
         Raises
         ------
-        ValueError
+        InputError
             As ``Sample.of`` and ``initial_state`` do.
         """
         sample: Sample = data[0] if len(data) == 1 else Sample.of(network, recipe, *data)

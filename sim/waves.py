@@ -43,7 +43,7 @@ class Waves:
     of_step: bool = False
 
     def check(self, config: Config) -> None:
-        """Raises ``ValueError`` if there is no such core."""
+        """Raises ``InputError`` if there is no such core."""
         for core in self.cores:
             if not 0 <= core < config.cores:
                 raise InputError(f"there is no core {core} whose waveforms could be written; the "

@@ -16,6 +16,7 @@ from hypercast.benches.fuzzing.catalogue import kind_of
 from hypercast.benches.fuzzing.options import build_network_of_trials
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME
 from hypercast.benches.fuzzing.worker import NOTE, TRACEBACK, WRONG, Make, make_trial, work
+from hypercast.errors import ToolError
 from hypercast.safe_path import safe_path
 
 __all__ = ["CRASH", "DEFECTS", "HANG", "Outcome", "run_trials"]
@@ -128,7 +129,7 @@ class _Worker:
         self._process.start()
         other.close()
         if not self._connection.poll(_START):
-            raise RuntimeError(f"a process did not begin within {_START} s")
+            raise ToolError(f"a process did not begin within {_START} s")
         self._connection.recv()
 
     def make(self, number: int) -> tuple[str, str, str]:

@@ -94,7 +94,7 @@ def _number(name: str, value: Any) -> Any:
     number = float(value) if name == "--smoothing" else int(value)
     if not (0 <= number < 1 if name == "--smoothing" else
             1 <= number and (name != "--stages" or number <= 1024)):
-        raise ValueError(value)
+        raise ValueError
     return number
 
 

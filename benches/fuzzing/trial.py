@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from random import Random
 
-from hypercast.host.files.reading.regular_file import FileError
+from hypercast.errors import HypercastError
 
 __all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "refused", "require"]
 
@@ -63,7 +63,7 @@ def check_refusal(message: str, names: Collection[str]) -> None:
 
 def refused(error: Exception, names: Collection[str]) -> str:
     """``REFUSED`` if an exception is a refusal of the project's; anything else is raised again."""
-    if not type(error).__module__.startswith(FileError.__module__.split(".")[0] + "."):
+    if not isinstance(error, HypercastError):
         raise error
     check_refusal(str(error), names)
     return REFUSED

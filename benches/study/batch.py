@@ -4,6 +4,8 @@
 import itertools
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
+
 __all__ = ["SAMPLINGS", "Batch", "SampledLayer"]
 
 
@@ -41,7 +43,7 @@ class Batch:
 
     Raises
     ------
-    ValueError
+    InputError
         If the blocks do not fit each other.
     """
 
@@ -50,7 +52,7 @@ class Batch:
     def __post_init__(self) -> None:
         for number, (block, above) in enumerate(itertools.pairwise(self.blocks), 1):
             if block.destinations != above.sources:
-                raise ValueError(
+                raise InputError(
                     f"layer {number} makes {block.destinations} rows, but layer {number + 1} reads "
                     f"{above.sources}; give both the same number of vertices")
 

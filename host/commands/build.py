@@ -13,6 +13,7 @@ import click
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
+from hypercast.errors import NotFoundError
 from hypercast.host.commands.chip_folder import MANIFEST, require_chip_folder, write_chip
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
 from hypercast.host.commands.progress_text import ProgressText
@@ -149,7 +150,7 @@ def _vivado(name: str, config: Config, folder: Path, run: bool, as_json: bool,
             description: dict[str, Any]) -> None:
     board = (HBM_BOARDS | ZYNQ_BOARDS)[name]
     if run and not shutil.which(_VIVADO[0]):
-        raise FileNotFoundError(
+        raise NotFoundError(
             "--run needs Vivado, but there is no vivado on the PATH; source its settings64.sh, or "
             "leave out --run and build on another machine")
     with ProgressText("converting the chip"):

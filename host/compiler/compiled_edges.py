@@ -10,6 +10,7 @@ from typing import NamedTuple, Self
 
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, of_layers, used_by
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import Messages, compile_messages
@@ -88,7 +89,7 @@ class CompiledEdges:
                 progress: Callable[[str], None] = lambda text: None) -> Self:
         """Compile the matrices of a list, which ``edges`` lead to; the rest as of ``of``."""
         if known and not known.of_matrices(edges, config):
-            raise ValueError("edges were compiled for another sample or configuration")
+            raise InputError("edges were compiled for another sample or configuration")
         done = {(one.edges.name, strip.first): messages
                 for one in (known.matrices if known else ()) if not one.edges.root
                 for strip, messages in one.strips}

@@ -4,6 +4,7 @@
 import itertools
 from dataclasses import replace
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.assembly import (
     assembled,
     check_model,
@@ -68,14 +69,14 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     ------
     CapacityError
         If something does not fit the configuration; names what, and which field to raise.
-    ValueError
+    InputError
         If a step is to work ahead, or features are to stay, but the first layer does not aggregate
         first; or if they are to stay, but the sample does not say of what it is; or if a step in
         pieces is to work ahead.
     """
     check_model(model, config)
     if pieces and ahead:
-        raise ValueError("a step in pieces does not work ahead; leave out pieces or ahead")
+        raise InputError("a step in pieces does not work ahead; leave out pieces or ahead")
     origin = model.sample.origin if resident else None
     if resident:
         _check_resident(model)
@@ -187,10 +188,10 @@ def _in_turns(job: Job, pairs: tuple[tuple[str, str], ...]) -> Job:
 def _check_resident(model: InitialModel) -> None:
     order = model.network.layers[0].order
     if order != AGGREGATE_FIRST:
-        raise ValueError(f"the whole graph's features can stay in memory if the first layer is "
+        raise InputError(f"the whole graph's features can stay in memory if the first layer is "
                          f"{AGGREGATE_FIRST}, not {order}")
     if model.sample.origin is None:
-        raise ValueError("the whole graph's features can stay in memory if the sample says which "
+        raise InputError("the whole graph's features can stay in memory if the sample says which "
                          "rows of them it has")
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.bypass_map import BypassMap
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
 from hypercast.host.compiler.label_list import LabelFormat
@@ -125,11 +126,11 @@ class Layout:
         ------
         CapacityError
             If the weight bank is too small.
-        ValueError
+        InputError
             If what a step has to aggregate for the next one depends on weights.
         """
         if ahead and network.layers[0].order != AGGREGATE_FIRST:
-            raise ValueError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
+            raise InputError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
                              f"{network.layers[0].order}")
         rows = [level.rows for level in vertices]
         memory = MemoryMap(config, [max(shared_rows, feature_rows or rows[0]),

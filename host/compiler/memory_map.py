@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from hypercast.errors import InputError
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
@@ -27,7 +28,7 @@ _OTHERWISE = {"tensors": "use fewer layers, or more boards that have some layers
                               "each"}
 
 
-class CapacityError(ValueError):
+class CapacityError(InputError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
 

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.images import Words
 from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 from hypercast.rtl.config import Config
@@ -35,14 +36,14 @@ def pack_rows(values: IntArray, config: Config) -> Words:
 
     Raises
     ------
-    OverflowError
+    InputError
         If a value does not fit ``config.element_width`` bits.
     """
     values = np.asarray(values)
     info = np.iinfo(_ELEMENT[config.element_width])
     if values.size and (values.min() < info.min or values.max() > info.max):
         bad = values[(values < info.min) | (values > info.max)][0]
-        raise OverflowError(f"element {bad} does not fit {config.element_width} bits")
+        raise InputError(f"element {bad} does not fit {config.element_width} bits")
     octets = np.zeros((len(values), config.word_width // 8), dtype=np.uint8)
     packed = np.ascontiguousarray(values, dtype=_ELEMENT[config.element_width])
     octets[:, :config.data_width // 8] = packed.view(np.uint8).reshape(

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
+from hypercast.errors import InputError
+
 __all__ = ["PhaseKind", "PhaseName"]
 
 
@@ -56,10 +58,10 @@ class PhaseName:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is no such phase.
         """
         match = _NAME.fullmatch(text)
         if not match or (match[3] and int(match[3]) <= int(match[2])):
-            raise ValueError(f"{text!r} is no phase of a program")
+            raise InputError(f"{text!r} is no phase of a program")
         return cls(PhaseKind(match[1]), int(match[2] or 0), int(match[3] or 0))

@@ -10,6 +10,7 @@ from typing import Self, TypedDict
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.compiled_edges import CompiledEdges, CompiledMatrix
 from hypercast.host.compiler.edge_matrices import (
     EdgeMatrix,
@@ -172,7 +173,7 @@ class SamplePlan:
         #: The last samples that are in use at once, and what was compiled of them.
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
-            raise ValueError("edges were compiled for another sample or configuration")
+            raise InputError("edges were compiled for another sample or configuration")
         self._known = edges if capacity else None
         self._kept = KeptValues[CompiledEdges]()
         if edges and not capacity:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
+from hypercast.errors import HypercastError
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing, Region
 from hypercast.reference.tensor import FEATURES
@@ -24,7 +25,7 @@ _LEAST_WORDS = 2
 _LISTINGS = {Store.EDGE_SET: Listing.EDGE_SET, Store.SEND_LIST: Listing.SEND_LIST}
 
 
-class ProgramError(RuntimeError):
+class ProgramError(HypercastError, RuntimeError):
     """The compiler emitted a wrong instruction: a defect of the compiler, not of what it got."""
 
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.regular_file import one_line
 from hypercast.rtl.plain_value import plain_float, plain_int, plain_value
 
@@ -36,7 +37,7 @@ _INKLESS = re.compile("[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\
                       "\U000e0100-\U000e01ef]")
 
 
-class DescriptionError(ValueError):
+class DescriptionError(InputError):
     """A description that makes no sense; names section, key and value, and what to do.
 
     The message is a line that prints, whatever of the description is in it.

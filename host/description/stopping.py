@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.description.conversion import (
     DescriptionError,
     Within,
@@ -57,15 +58,15 @@ class Stopping:
             object.__setattr__(self, "monitor", next(iter(MONITORS)))
 
     def check(self, graph: Labelled) -> None:
-        """Raise ``ValueError`` if a training on ``graph`` has nothing of the kind to watch."""
+        """Raise ``InputError`` if a training on ``graph`` has nothing of the kind to watch."""
         if self.patience is None:
             return
         if not np.any(graph.splits == Split.VALIDATION):
-            raise ValueError("patience needs vertices to validate on, but the graph has none; give "
+            raise InputError("patience needs vertices to validate on, but the graph has none; give "
                              "it another split")
         score, other = ("micro_f1", "accuracy") if graph.multi_label else ("accuracy", "micro_f1")
         if self.monitor == f"validation_{other}":
-            raise ValueError(f"monitor is {self.monitor}, which labels like this graph's do not "
+            raise InputError(f"monitor is {self.monitor}, which labels like this graph's do not "
                              f"have; watch validation_{score}")
 
     def better(self, value: float, best: float) -> bool:

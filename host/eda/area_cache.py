@@ -34,7 +34,7 @@ def cached_areas(designs: Iterable[str], family: Family,
 
     Raises
     ------
-    RuntimeError
+    ToolError
         As ``count_cells`` and ``area_of``.
     OSError
         As ``hypercast.cache.cached`` does.

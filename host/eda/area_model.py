@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from hypercast.cache import cached
+from hypercast.errors import InputError
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.chip_parts import control_design, core_parts
 from hypercast.host.eda.families import Area
@@ -172,12 +173,12 @@ def estimated_area(config: Config, family: str, *, external: bool, folded: bool 
 
     Raises
     ------
-    ValueError
+    InputError
         If the model was not fitted for the family.
     """
     fit = _fit()
     if family not in fit:
-        raise ValueError(f"there is no estimate for {family}, only for {', '.join(fit)}; leave out "
+        raise InputError(f"there is no estimate for {family}, only for {', '.join(fit)}; leave out "
                          f"--estimate, and it is synthesised")
     known = fit[family]
     counts = chip_counts(config, external=external, shape=shape)

@@ -69,7 +69,7 @@ def chip_area(config: Config, family: str, *, external: bool, bulk: bool = False
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys fails, or uses a cell whose area is not known.
     """
     progress("converting a core and the control unit to RTLIL")

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from hypercast.errors import ToolError
 from hypercast.host.eda.families import Area, Family
 from hypercast.host.eda.module_texts import STUB, ModuleTexts
 from hypercast.host.files.reading.json_file import read_json
@@ -47,7 +48,7 @@ def area_of(cells: Mapping[str, int], family: Family) -> Area:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If the area of one is not known.
     """
     counted = {cell: number for cell, number in cells.items()
@@ -55,8 +56,8 @@ def area_of(cells: Mapping[str, int], family: Family) -> Area:
     scattered = counted.pop(_SCATTERED, 0)
     unknown = counted.keys() - family.cells.keys()
     if unknown:
-        raise RuntimeError(f"Yosys used cells whose area is not known: "
-                           f"{', '.join(sorted(unknown))}; add them to hypercast.host.eda.families")
+        raise ToolError(f"Yosys used cells whose area is not known: "
+                        f"{', '.join(sorted(unknown))}; add them to hypercast.host.eda.families")
     area = sum((family.cells[cell] * number for cell, number in counted.items()),
                start=Area(scattered_memories=scattered))
     small = sum(counted.get(cell, 0) for cell in family.small)
@@ -75,7 +76,7 @@ def hierarchical_areas(path: Path, family: Family) -> dict[str, Area]:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If a cell's area is not known.
     """
     modules = _cells(path)
@@ -122,7 +123,7 @@ def count_cells(designs: Sequence[str], family: Family) -> list[dict[str, int]]:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys fails; holds its message.
     """
     modules: dict[str, str] = {}
@@ -144,8 +145,8 @@ def count_cells(designs: Sequence[str], family: Family) -> list[dict[str, int]]:
             cwd=folder, capture_output=True, text=True)
         if result.returncode:
             log = read_text(folder / "yosys.log").splitlines()
-            raise RuntimeError("\n".join(["Yosys failed:", *log[-5:],
-                                          *result.stderr.splitlines()[-1:]]))
+            raise ToolError("\n".join(["Yosys failed:", *log[-5:],
+                                       *result.stderr.splitlines()[-1:]]))
         cells = _cells(folder / "cells.json")
         memories = _cells(folder / "memories.json")
     return [{**cells[top], _SCATTERED: memories[top].get(_SCATTERED, 0)} for top in tops]

@@ -11,6 +11,7 @@ from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.hbm_board import check as check_channels
 from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
+from hypercast.errors import InputError
 from hypercast.host.eda.area_model import estimated_area, fitted_families
 from hypercast.host.eda.families import FAMILIES
 from hypercast.rtl.config import PRESETS, Config
@@ -94,7 +95,7 @@ def target_of(name: str) -> Target:
 
     Raises
     ------
-    ValueError
+    InputError
         If there are no estimates for its FPGA.
     """
     board: Any = (HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS)[name]
@@ -102,7 +103,7 @@ def target_of(name: str) -> Target:
     families = {family.title: key for key, family in FAMILIES.items()}
     family = families.get(fpga.family, "")
     if family not in fitted_families():
-        raise ValueError(_without_estimate(name, fpga.family, family))
+        raise InputError(_without_estimate(name, fpga.family, family))
     check, clock = _anything, float(CLOCK)
     if name in HBM_BOARDS:
         check = functools.partial(check_channels, HBM_BOARDS[name])

@@ -4,6 +4,8 @@
 from collections.abc import Iterable
 from typing import TypeVar
 
+from hypercast.errors import InputError
+
 __all__ = ["joined_files"]
 
 _Content = TypeVar("_Content", str, bytes, str | bytes)
@@ -14,7 +16,7 @@ def joined_files(files: Iterable[tuple[str, _Content]]) -> dict[str, _Content]:
 
     Raises
     ------
-    ValueError
+    InputError
         If two have the same name, be it in a file system that takes small and capital letters for
         the same.
     """
@@ -22,6 +24,6 @@ def joined_files(files: Iterable[tuple[str, _Content]]) -> dict[str, _Content]:
     names: dict[str, str] = {}
     for name, content in files:
         if (other := names.setdefault(name.casefold(), name)) != name or name in found:
-            raise ValueError(f"two files would be called {name} and {other}; take another name")
+            raise InputError(f"two files would be called {name} and {other}; take another name")
         found[name] = content
     return found

@@ -4,12 +4,13 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.regular_file import one_line
 
 __all__ = ["GraphError", "GraphWarning", "about"]
 
 
-class GraphError(ValueError):
+class GraphError(InputError):
     """A graph that cannot be trained on; names the value, where it is, and what to do.
 
     Attributes

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.rtl.placement import core_of
 
 __all__ = ["PATTERNS", "PatternError", "Traffic", "creation_cycles", "graph_traffic",
@@ -35,7 +36,7 @@ _HOT = 0.25
 _LEAST_RATE = 1e-6
 
 
-class PatternError(ValueError):
+class PatternError(InputError):
     """A pattern that does not exist, or not on a network of that size."""
 
 

@@ -4,6 +4,7 @@
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
+from hypercast.errors import InputError
 from hypercast.host.files.drawn_text import drawn_text
 from hypercast.host.planner.plan import Plan
 from hypercast.host.schedules.execution import FORWARD
@@ -29,11 +30,11 @@ def draw_gantt(plan: Plan) -> Figure:
 
     Raises
     ------
-    ValueError
+    InputError
         If all of its boards do the same all the time, so that there is nothing to draw.
     """
     if not plan.intervals:
-        raise ValueError(f"{plan.strategy} has no schedule to draw: all boards do the same at the "
+        raise InputError(f"{plan.strategy} has no schedule to draw: all boards do the same at the "
                          f"same time; leave --gantt out")
     boards = list(dict.fromkeys(
         interval.track for interval in plan.intervals if not interval.transfer))

@@ -8,6 +8,7 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Self
 
+from hypercast.errors import InputError
 from hypercast.host.cluster.board import Board
 from hypercast.host.compiler.memory_map import remedy
 
@@ -143,7 +144,7 @@ class OperatorGraph:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is none, or some read each other in a circle.
     """
 
@@ -153,7 +154,7 @@ class OperatorGraph:
 
     def __post_init__(self) -> None:
         if not self.operators:
-            raise ValueError("there is no operator; a network needs at least one layer")
+            raise InputError("there is no operator; a network needs at least one layer")
         graph: dict[int, set[int]] = {number: set() for number in range(len(self.operators))}
         for source, target in self.edges:
             graph[target].add(source)
@@ -161,9 +162,9 @@ class OperatorGraph:
             order = list(TopologicalSorter(graph).static_order())
         except CycleError as error:
             names = " to ".join(self.operators[number].name for number in reversed(error.args[1]))
-            raise ValueError(f"operators read each other in a circle: {names}") from error
+            raise InputError(f"operators read each other in a circle: {names}") from error
         if any(source >= target for source, target in self.edges):
-            raise ValueError(f"operators come after those they read, such as "
+            raise InputError(f"operators come after those they read, such as "
                              f"{', '.join(self.operators[number].name for number in order)}")
 
     @classmethod

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple, Self
 
+from hypercast.errors import InputError
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.compiler.layer_entries import layer_entries
@@ -86,7 +87,7 @@ class Problem:
 
     Raises
     ------
-    ValueError
+    InputError
         If boards have elements of different widths, or a whole graph several micro-batches.
     """
 
@@ -103,10 +104,10 @@ class Problem:
         widths = {board.config.element_width: board.name for board in self.cluster.boards}
         if len(widths) > 1:
             said = ", ".join(f"{name} has {width}" for width, name in widths.items())
-            raise ValueError(f"boards of one training need elements of the same width, but {said} "
+            raise InputError(f"boards of one training need elements of the same width, but {said} "
                              f"bits; set element_width in the cluster's file")
         if self.micro_batches > 1 and not self.statistics.sampled:
-            raise ValueError(f"a step on the whole graph has one micro-batch, not "
+            raise InputError(f"a step on the whole graph has one micro-batch, not "
                              f"{self.micro_batches}; train on samples (--sampler), or leave "
                              f"micro_batches out")
 
@@ -179,15 +180,15 @@ class Problem:
 
         Raises
         ------
-        ValueError
+        InputError
             If a layer cannot be split into so many.
         """
         if len(pieces) != len(self.layers):
-            raise ValueError(f"the network has {len(self.layers)} layers, but pieces of "
+            raise InputError(f"the network has {len(self.layers)} layers, but pieces of "
                              f"{len(pieces)} are given; give one number for each layer")
         for number, (count, most) in enumerate(zip(pieces, self.splittable, strict=True), 1):
             if not 1 <= count <= most:
-                raise ValueError(f"layer {number} can be split into 1 to {most} pieces by its "
+                raise InputError(f"layer {number} can be split into 1 to {most} pieces by its "
                                  f"columns, not into {count}")
         layers: list[NetworkLayer] = []
         parts: list[range] = []

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from hypercast.errors import InputError
 from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan, Refusal, pareto
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies import (
@@ -68,7 +69,7 @@ class PlanComparison:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is none.
         """
         return self._first(plan for plan in self.plans if staleness or plan.exact)
@@ -80,7 +81,7 @@ class PlanComparison:
 
         Raises
         ------
-        ValueError
+        InputError
             If there is none.
         """
         able = (ANYTHING, REFERENCES) if device == "reference" else (ANYTHING,)
@@ -91,7 +92,7 @@ class PlanComparison:
         for plan in plans:
             return plan
         reasons = "; ".join(f"{one.strategy}: {one.reason}" for one in self.refusals[:3])
-        raise ValueError(f"no way to train on these boards fits: {reasons}")
+        raise InputError(f"no way to train on these boards fits: {reasons}")
 
 
 def search(problem: Problem, progress: Callable[[str], None] = lambda text: None) -> PlanComparison:

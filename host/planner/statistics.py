@@ -7,6 +7,7 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.cycle_model.aggregations import degree_counts
 from hypercast.reference.network import LINEAR, Network
 
@@ -53,7 +54,7 @@ class Statistics:
 
     Raises
     ------
-    ValueError
+    InputError
         If there are not as many numbers as a network has layers.
     """
 
@@ -66,7 +67,7 @@ class Statistics:
 
     def __post_init__(self) -> None:
         if len(self.vertices) != len(self.edges) + 1:
-            raise ValueError(f"a network of {len(self.edges)} layers has {len(self.edges) + 1} "
+            raise InputError(f"a network of {len(self.edges)} layers has {len(self.edges) + 1} "
                              f"numbers of vertices, not {len(self.vertices)}")
 
     @classmethod

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy.typing as npt
 
+from hypercast.errors import require
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.runtime.timeline import WORK_COUNTERS
 from hypercast.host.training.numbers import TensorNumbers
-from hypercast.reference.require import require
 from hypercast.rtl.isa import Engine
 
 __all__ = ["check_boards", "check_numbers", "check_records", "check_run", "check_slices",
@@ -24,7 +24,7 @@ _CYCLES = ("train_cycles", "evaluate_cycles")
 
 
 def _check(value: Any, form: Any, place: str) -> None:
-    """Raise ``ValueError`` unless a value has a form: a type, a range, None or a number (float),
+    """Raise ``InputError`` unless a value has a form: a type, a range, None or a number (float),
     a list of such, or a dictionary of just these keys."""
     if isinstance(form, dict):
         require(isinstance(value, dict) and value.keys() == form.keys(),
@@ -46,7 +46,7 @@ def _check(value: Any, form: Any, place: str) -> None:
 
 
 def check_run(run: Any) -> None:
-    """Raise ``ValueError`` unless ``run.json`` has facts, a configuration and a memory map."""
+    """Raise ``InputError`` unless ``run.json`` has facts, a configuration and a memory map."""
     _check(run, {"facts": dict, "config": dict, "memory": dict}, "the run")
     for name in ("data set", "device"):
         _check(run["facts"].get(name), str, f"facts, {name}")
@@ -59,7 +59,7 @@ def check_run(run: Any) -> None:
 
 
 def check_boards(time: Any) -> None:
-    """Raise ``ValueError`` unless ``boards.json`` has what boards took, and their last step."""
+    """Raise ``InputError`` unless ``boards.json`` has what boards took, and their last step."""
     _check(time, {"steps": _COUNTS, "boards": [str], "seconds": float, "computed": [float],
                   "waited": [float], "alone": float, "slots": [list]}, "the boards")
     names = time["boards"]
@@ -79,7 +79,7 @@ def check_boards(time: Any) -> None:
 
 
 def check_records(records: Sequence[Any]) -> None:
-    """Raise ``ValueError`` unless every epoch has its record, and all have the same entries.
+    """Raise ``InputError`` unless every epoch has its record, and all have the same entries.
 
     Only those that a chip trained have cycles; a training can go on with another device.
     """
@@ -98,7 +98,7 @@ def check_records(records: Sequence[Any]) -> None:
 
 
 def check_step(step: Any, cores: int) -> None:
-    """Raise ``ValueError`` unless ``step.json`` has the phases of a chip of so many cores."""
+    """Raise ``InputError`` unless ``step.json`` has the phases of a chip of so many cores."""
     _check(step, {"number": _COUNTS, "cycles": _COUNTS, "phases": [
         {"name": str, "cycles": _COUNTS,
          "counters": {name: [_COUNTS] for name in WORK_COUNTERS}}]}, "the step")
@@ -110,7 +110,7 @@ def check_step(step: Any, cores: int) -> None:
 
 def check_slices(slices: Mapping[str, npt.NDArray[Any]], step: Mapping[str, Any],
                  cores: int) -> None:
-    """Raise ``ValueError`` unless ``slices.npz`` has slices of a step."""
+    """Raise ``InputError`` unless ``slices.npz`` has slices of a step."""
     ends = {"core": cores, "engine": len(Engine), "start": step["cycles"] + 1,
             "end": step["cycles"] + 1, "instruction": len(step["phases"])}
     for name, end in ends.items():
@@ -122,6 +122,6 @@ def check_slices(slices: Mapping[str, npt.NDArray[Any]], step: Mapping[str, Any]
 
 
 def check_numbers(numbers: Any) -> None:
-    """Raise ``ValueError`` unless ``numbers.json`` has a ``TensorNumbers`` of each tensor."""
+    """Raise ``InputError`` unless ``numbers.json`` has a ``TensorNumbers`` of each tensor."""
     _check(numbers, [dict(zip(TensorNumbers._fields, (
         str, _EXPONENTS, float, _COUNTS, _COUNTS, float), strict=True))], "the numbers")

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.compiler import compile_sampled, with_sample
 from hypercast.host.compiler.job import Job
@@ -256,7 +257,7 @@ class ChipDevice(TrainingDevice):
 
     def evaluate(self) -> Metrics:
         if "evaluate" not in self.job.entries:
-            raise ValueError("a program whose steps work ahead cannot evaluate")
+            raise InputError("a program whose steps work ahead cannot evaluate")
         metrics, cycles = self._run("evaluate")
         self.evaluate_cycles += cycles
         return metrics

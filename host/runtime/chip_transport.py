@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.mapped_transport import MAPPED, open_mapped
 from hypercast.host.runtime.serial.discovery import open_serial, serial_address
 from hypercast.host.runtime.xdma_transport import XDMA, open_xdma
@@ -35,14 +36,14 @@ def open_transport(name: str, config: Config, *, waves: Waves | None = None,
     ------
     TransportError
         If there is no such board, or its chip cannot be used as it is.
-    ValueError
+    InputError
         If no device is called so.
     """
     if name == RTL:
         from hypercast.sim.cxxrtl_transport import CxxrtlTransport  # brings the hardware with it
         return CxxrtlTransport(config, waves=waves, progress=progress)
     if waves:
-        raise ValueError(f"{name} is a board, which shows no waveforms; leave out --vcd, or take "
+        raise InputError(f"{name} is a board, which shows no waveforms; leave out --vcd, or take "
                          f"device {RTL}")
     if name.startswith(XDMA):
         return open_xdma(name)
@@ -51,5 +52,5 @@ def open_transport(name: str, config: Config, *, waves: Waves | None = None,
     try:
         serial_address(name)
     except ValueError as error:
-        raise ValueError(f"{error}; or {XDMA}FILE or {MAPPED}FILE[@ADDRESS] or {RTL}") from None
+        raise InputError(f"{error}; or {XDMA}FILE or {MAPPED}FILE[@ADDRESS] or {RTL}") from None
     return open_serial(name, config)

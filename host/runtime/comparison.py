@@ -7,6 +7,7 @@ from typing import Self
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["Comparison", "compare"]
@@ -56,15 +57,15 @@ def compare(expected: Mapping[str, IntArray], found: Mapping[str, IntArray],
 
     Raises
     ------
-    ValueError
+    InputError
         If the snapshots do not hold the same tensors.
     """
     if expected.keys() != found.keys():
-        raise ValueError(f"only one device has {', '.join(sorted(expected.keys() ^ found.keys()))}")
+        raise InputError(f"only one device has {', '.join(sorted(expected.keys() ^ found.keys()))}")
     result = Comparison()
     for name, reference in expected.items():
         if reference.shape != found[name].shape:
-            raise ValueError(f"{name} has shape {reference.shape} in the reference, "
+            raise InputError(f"{name} has shape {reference.shape} in the reference, "
                              f"{found[name].shape} on the device")
         different = reference != found[name]
         starts = np.arange(0, reference.shape[1], lanes)

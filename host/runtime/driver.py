@@ -8,6 +8,7 @@ from itertools import chain, starmap
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import HypercastError
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
@@ -66,7 +67,7 @@ def _require_count(found: Sequence[int], expected: Sequence[int], advice: str) -
         raise DeviceError(f"the device lost count of training steps ({different}): {advice}")
 
 
-class DeviceError(RuntimeError):
+class DeviceError(HypercastError, RuntimeError):
     """The device stopped with an error; the message names it and where the program was."""
 
 

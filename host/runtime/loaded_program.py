@@ -3,6 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
+from hypercast.errors import InputError
 from hypercast.rtl.isa import INSTRUCTION_WORDS, OPCODE_MASK, Opcode, decode
 
 __all__ = ["LoadedProgram"]
@@ -37,7 +38,7 @@ class LoadedProgram:
 
         Raises
         ------
-        ValueError
+        InputError
             If rows were not written, from ``entry`` to HALT.
         """
         row = entry
@@ -45,7 +46,7 @@ class LoadedProgram:
             if control & OPCODE_MASK == Opcode.HALT:
                 return decode(self._instruction(row))["step"]
             row += 1
-        raise ValueError(f"there is no program at row {entry}: row {row} was not loaded; load the "
+        raise InputError(f"there is no program at row {entry}: row {row} was not loaded; load the "
                          f"job first, and start at one of its entries")
 
     def _instruction(self, row: int) -> int:

@@ -8,6 +8,7 @@ import stat
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
 from hypercast.host.runtime.device_file import open_device_file
 from hypercast.host.transport.transport import Transport, TransportError
@@ -26,17 +27,17 @@ def mapped_place(name: str) -> tuple[str, int]:
 
     Raises
     ------
-    ValueError
+    InputError
         If it has not that form, or no registers can begin there.
     """
     found = _NAME.fullmatch(name)
     if not found:
-        raise ValueError(f"device {name!r} is not of the form mapped:FILE[@ADDRESS], for instance "
+        raise InputError(f"device {name!r} is not of the form mapped:FILE[@ADDRESS], for instance "
                          f"mapped:/dev/uio0 or mapped:/dev/mem@0xa0000000")
     digits = found[2] or "0"
     address = int(digits, 16 if digits[:2] in ("0x", "0X") else 10)
     if address % mmap.ALLOCATIONGRANULARITY or address >= 1 << 63:
-        raise ValueError(f"device {name!r}: the address must be a multiple of "
+        raise InputError(f"device {name!r}: the address must be a multiple of "
                          f"{mmap.ALLOCATIONGRANULARITY:#x} below 2**63, not {address:#x}")
     return found[1], address
 
@@ -53,7 +54,7 @@ def open_mapped(name: str) -> "MappedTransport":
     ------
     TransportError
         If there is no such board, another process uses it, or its reset does not end.
-    ValueError
+    InputError
         If the name is wrong.
     """
     path, address = mapped_place(name)

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.training_device import TrainingDevice, logits_of, of_training
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -40,7 +41,7 @@ class ReferenceDevice(TrainingDevice):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+            raise InputError("the reference has no timeline to record; train on a simulated chip")
         before = self.oracle.saturations.total()
         metrics = self.oracle.train_step()
         self.saturations = self.oracle.saturations.total() - before

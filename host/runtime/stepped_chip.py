@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Mapping
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.state_transfer import read_sums, write_sums
 from hypercast.reference.metrics import Metrics
@@ -38,11 +39,11 @@ class SteppedChip(ChipDevice):
 
         Raises
         ------
-        ValueError
+        InputError
             If it is to be recorded.
         """
         if record:
-            raise ValueError("a step in pieces is several programs, of which no timeline is kept; "
+            raise InputError("a step in pieces is several programs, of which no timeline is kept; "
                              "train with one sample a step, on one board")
         self.begin_step()
         sums = self.step_sums()

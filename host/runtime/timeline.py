@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.transport.transport import Integers, Timeline
@@ -125,7 +126,7 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
 
     Raises
     ------
-    ValueError
+    InputError
         If other instructions were issued than the job has.
     """
     final = np.array([counters[name] for name in COUNTERS], dtype=np.uint32).T[None]
@@ -136,7 +137,7 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
     for number, (cycle, low) in enumerate(zip(timeline.issue_cycle, timeline.issued, strict=True)):
         row = entry + number
         if row >= len(job.program) or job.program[row] & _OPERATION != low & _OPERATION:
-            raise ValueError(f"instruction {number} of the timeline is not that of program row "
+            raise InputError(f"instruction {number} of the timeline is not that of program row "
                              f"{row}; record the program that was compiled")
         fields = decode(job.program[row])
         operation = Opcode(fields["opcode"]).name

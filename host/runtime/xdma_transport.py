@@ -3,6 +3,7 @@
 
 import os
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.chip_reset import check_magic, claim, reset_chip
 from hypercast.host.runtime.device_file import open_device_file
 from hypercast.host.runtime.xdma_channels import XdmaChannels
@@ -24,12 +25,12 @@ def xdma_path(name: str) -> str:
 
     Raises
     ------
-    ValueError
+    InputError
         If it has not that form.
     """
     path = name.removeprefix(XDMA)
     if path in ("", name) or "\0" in path:
-        raise ValueError(f"device {name!r} is not of the form xdma:FILE, for instance "
+        raise InputError(f"device {name!r} is not of the form xdma:FILE, for instance "
                          f"xdma:/dev/xdma0_user")
     return path
 
@@ -50,7 +51,7 @@ def open_xdma(name: str) -> "XdmaTransport":
         If there is no such board, another process uses it, it holds no chip, its reset does not
         end, or the DMA channels of one with a bulk port cannot be opened. Nothing is written
         before there is known to be a chip.
-    ValueError
+    InputError
         If the name is wrong.
     """
     transport = XdmaTransport(xdma_path(name))

@@ -8,6 +8,8 @@ from functools import cached_property
 from graphlib import CycleError, TopologicalSorter
 from typing import Self
 
+from hypercast.errors import InputError
+
 __all__ = ["Edge", "Pipeline", "Stage"]
 
 
@@ -91,7 +93,7 @@ class Pipeline:
 
     Raises
     ------
-    ValueError
+    InputError
         If there is no stage, or a circle of them.
     """
 
@@ -100,7 +102,7 @@ class Pipeline:
 
     def __post_init__(self) -> None:
         if not self.stages:
-            raise ValueError("a pipeline needs at least one stage")
+            raise InputError("a pipeline needs at least one stage")
         assert self.order  # raises what a circle is
 
     @classmethod
@@ -127,7 +129,7 @@ class Pipeline:
         except CycleError as error:
             names = " to ".join(self.stages[number].name or str(number)
                                 for number in reversed(error.args[1]))
-            raise ValueError(f"stages form a circle: {names}") from error
+            raise InputError(f"stages form a circle: {names}") from error
 
     def stages_left(self, forward: bool) -> list[int]:
         """The most stages on a way from each stage to an end, in a direction."""

@@ -6,6 +6,8 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
+
 __all__ = ["Task", "simulate"]
 
 
@@ -51,7 +53,7 @@ def simulate(tasks: Sequence[Task]) -> list[tuple[float, float]]:
 
     Raises
     ------
-    ValueError
+    InputError
         If tasks wait for each other in a circle.
     """
     followers: list[list[int]] = [[] for _ in tasks]
@@ -107,7 +109,7 @@ def simulate(tasks: Sequence[Task]) -> list[tuple[float, float]]:
     if begun < len(tasks):
         stuck = itertools.islice((task.name for task, left in zip(tasks, missing, strict=True)
                                   if left), 3)
-        raise ValueError(f"tasks wait for each other in a circle: {', '.join(stuck)}")
+        raise InputError(f"tasks wait for each other in a circle: {', '.join(stuck)}")
     return times
 
 

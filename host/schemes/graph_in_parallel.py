@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.processes.group import Group
 from hypercast.host.runtime.sampled_device import SteppedDevice
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -50,7 +51,7 @@ class GraphInParallel(WrappedDevice):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("a step that boards share is several programs, of which no timeline "
+            raise InputError("a step that boards share is several programs, of which no timeline "
                              "is kept; train on one board")
         device = self._device
         assert isinstance(device, SteppedDevice)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.processes.group import Group
 from hypercast.host.runtime.sampled_device import SampledDevice
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -73,7 +74,7 @@ class LayersInPipeline(WrappedDevice):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("a step that boards share is several programs, of which no timeline "
+            raise InputError("a step that boards share is several programs, of which no timeline "
                              "is kept; train on one board")
         return self.train_on([self._sample])
 

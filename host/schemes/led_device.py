@@ -3,6 +3,7 @@
 
 from typing import Any, Protocol
 
+from hypercast.errors import InputError
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -50,7 +51,7 @@ class LedDevice(WrappedDevice):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("several boards keep no timeline of a chip; train on one")
+            raise InputError("several boards keep no timeline of a chip; train on one")
         metrics: Metrics = self._call("train_step")
         return metrics
 

@@ -9,6 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.processes.group import Group
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schedules.turns import one_forward_one_backward
@@ -195,7 +196,7 @@ class SampledOlderWeightsPipeline(SampledPipeline):
 
     def train_step(self, *, record: bool = False) -> Metrics:
         if record:
-            raise ValueError("the reference has no timeline to record; train on a simulated chip")
+            raise InputError("the reference has no timeline to record; train on a simulated chip")
         device, count = self._device, len(self._source)
         assert isinstance(device, OlderWeightsPipeline)
         sizes = [min(self._micro_batches, count - first)

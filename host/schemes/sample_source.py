@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
@@ -55,7 +56,7 @@ class SampleSource:
 
     Raises
     ------
-    ValueError
+    InputError
         If samples reach less than half of the vertices to train on, or a part of a vertex cut none.
     """
 
@@ -120,7 +121,7 @@ def _check_reached(visits: IntArray, sampler: str) -> None:
     """Refuse samples that leave out most of the vertices to train on."""
     reached = np.count_nonzero(visits)
     if 2 * reached < len(visits):
-        raise ValueError(f"samples of {sampler} reach only {reached} of {len(visits)} vertices to "
+        raise InputError(f"samples of {sampler} reach only {reached} of {len(visits)} vertices to "
                          f"train on; draw walks or neighbours instead if these have few edges "
                          f"among them, or else raise coverage")
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.processes.group import Group
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
@@ -43,7 +44,7 @@ class Totals:
 
         Raises
         ------
-        ValueError
+        InputError
             If ranks have chosen different exponents.
         """
         sizes = [int(np.prod(shape)) for shape in self._shapes.values()]
@@ -83,7 +84,7 @@ class Totals:
 
         Raises
         ------
-        ValueError
+        InputError
             If exponents differ.
         """
         pairs = [entries.get(name, (None, None)) for name in self._names]
@@ -92,7 +93,7 @@ class Totals:
             for sign in (1, -1)] + [[_NOTHING if peak is None else peak for _, peak in pairs]]))
         for name, most, least in zip(self._names, exponents, -negated, strict=True):
             if most != least and most > _NOTHING:
-                raise ValueError(f"{name} has exponent {least} on one board and {most} on another; "
+                raise InputError(f"{name} has exponent {least} on one board and {most} on another; "
                                  f"make all samples of a step with the same exponents")
         return {name: (int(exponent), int(peak) if peak > _NOTHING else None)
                 for name, exponent, peak in zip(self._names, exponents, peaks, strict=True)

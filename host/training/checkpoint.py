@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.files.array_digest import array_digest
 from hypercast.host.files.json_values import differences, leaves, plain
@@ -22,7 +23,7 @@ from hypercast.reference.training_state import TrainingState
 __all__ = ["Checkpoint", "CheckpointError", "identity"]
 
 
-class CheckpointError(ValueError):
+class CheckpointError(InputError):
     """A checkpoint that cannot be read, or is of another training; says what to do."""
 
 

@@ -17,12 +17,12 @@ import numpy.typing as npt
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
+from hypercast.errors import require
 from hypercast.host.compiler.state import STATE
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.reference.array_types import IntArray
-from hypercast.reference.require import require
 from hypercast.reference.rows import Older
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
@@ -52,7 +52,7 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
 
     Raises
     ------
-    ValueError
+    InputError
         If a value does not fit 32 bits; nothing is written then.
     """
     states = {"": checkpoint.state}

@@ -8,12 +8,14 @@ import stat
 from pathlib import Path
 from typing import TextIO
 
+from hypercast.errors import InputError
+
 __all__ = ["FolderLock", "FolderLockError"]
 
 _NAME = "lock"
 
 
-class FolderLockError(ValueError):
+class FolderLockError(InputError):
     """Another process writes to the folder; names it, and says what to do."""
 
 

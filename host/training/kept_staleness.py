@@ -5,9 +5,9 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
 from typing import Any
 
+from hypercast.errors import InputError, require
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.schemes.sharing import GRAPH, LAYERS, smoothing_of
-from hypercast.reference.require import require
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["assignment_of", "staleness_of"]
@@ -45,7 +45,7 @@ def assignment_of(staleness: Mapping[str, Any]) -> Assignment:
 
     Raises
     ------
-    ValueError
+    InputError
         If nothing has such a staleness.
     """
     match staleness:
@@ -68,7 +68,7 @@ def assignment_of(staleness: Mapping[str, Any]) -> Assignment:
                               smoothing=smoothing / SMOOTHING_ONE)
         case {**nothing} if not nothing:
             return Assignment()
-    raise ValueError(f"staleness is {staleness!r}, which no training has")
+    raise InputError(f"staleness is {staleness!r}, which no training has")
 
 
 def _whole(value: object, least: int) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.labelled import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.metrics import Metrics
@@ -43,7 +44,7 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
     Raises
     ------
-    ValueError
+    InputError
         If they do not fit each other, or there are none.
     """
     predicted, labels = _checked(predicted, labels)
@@ -95,10 +96,10 @@ def _checked(predicted: npt.ArrayLike,
              labels: npt.ArrayLike) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
     predicted, labels = np.asarray(predicted), np.asarray(labels)
     if predicted.shape != labels.shape or labels.size == 0 or labels.ndim > 2:
-        raise ValueError(f"predictions of shape {predicted.shape} do not fit labels of shape "
+        raise InputError(f"predictions of shape {predicted.shape} do not fit labels of shape "
                          f"{labels.shape}; give both per vertex, of at least one")
     if labels.ndim == 2:
         return predicted.astype(bool), labels.astype(bool)
     if min(predicted.min(), labels.min()) < 0:
-        raise ValueError("a class is negative; leave out vertices without a label")
+        raise InputError("a class is negative; leave out vertices without a label")
     return predicted, labels

@@ -171,7 +171,7 @@ def planned(description: Description, problem: Problem, *, staleness: bool = Fal
     ------
     DescriptionError
         If boards have elements of another width than the training.
-    ValueError
+    InputError
         If there is none.
     """
     width = description.device.config.element_width

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.files.durable_file import write_durably
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray
 
@@ -60,7 +61,7 @@ class Predictions:
 
         Raises
         ------
-        ValueError
+        InputError
             If the name ends in neither.
         OSError
             If it cannot be written; an older file stays.
@@ -80,7 +81,7 @@ class Predictions:
                 for vertex in range(len(self.logits)))
             write_durably(path, table.getvalue().encode())
         else:
-            raise ValueError(f"{path} must end in .npz or .csv")
+            raise InputError(f"{path} must end in .npz or .csv")
 
     def _of(self, vertex: int) -> Iterable[np.integer[Any]]:
         chosen = self.classes[vertex]

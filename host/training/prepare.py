@@ -115,7 +115,7 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
 
     Raises
     ------
-    ValueError
+    InputError
         If the recipe's loss does not take the graph's labels, or something else does not fit.
     """
     if config is not None:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.compiler.job import Job
 from hypercast.host.description.conversion import DescriptionError
@@ -63,7 +64,7 @@ _WEIGHTS = "initial_weights"
 Record: TypeAlias = dict[str, Any]
 
 
-class RunError(ValueError):
+class RunError(InputError):
     """A folder holds no run, or a damaged one; says which file, and what to do."""
 
 

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from hypercast.errors import require
 from hypercast.host.files.reading.json_file import read_json
-from hypercast.reference.require import require
 
 __all__ = ["Session", "Stopwatch", "read_sessions"]
 
@@ -77,7 +77,7 @@ def read_sessions(path: Path) -> list[Session]:
 
     Raises
     ------
-    ValueError
+    InputError
         If it is damaged.
     """
     found = read_json(path)

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 import hypercast
+from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -134,7 +135,7 @@ class Trainer:
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is of another kind.
     DescriptionError
         If a value makes no sense.
@@ -293,7 +294,7 @@ class Trainer:
 
         Raises
         ------
-        ValueError
+        InputError
             If a process of its own prepared it.
         """
         return self._whole().initial
@@ -305,7 +306,7 @@ class Trainer:
 
     def _whole(self) -> Training:
         if isinstance(self._training, ApartTraining):
-            raise ValueError("boards have parts of the graph, and none has all of it; give the "
+            raise InputError("boards have parts of the graph, and none has all of it; give the "
                              "trainer a Graph instead of where it comes from")
         return self._training
 
@@ -534,11 +535,11 @@ class Trainer:
 
         Raises
         ------
-        ValueError
+        InputError
             If no epoch has been trained.
         """
         if not self.history:
-            raise ValueError("there is nothing to plot before the first epoch; train by fit() or "
+            raise InputError("there is nothing to plot before the first epoch; train by fit() or "
                              "step()")
         return Curves(self.history)
 
@@ -549,11 +550,11 @@ class Trainer:
 
         Raises
         ------
-        ValueError
+        InputError
             If the training is on samples.
         """
         if self.samples:
-            raise ValueError("numbers are those of a step on the whole graph; this training is on "
+            raise InputError("numbers are those of a step on the whole graph; this training is on "
                              "samples")
         return self._training.numbers(self.target.state())
 

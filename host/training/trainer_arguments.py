@@ -4,6 +4,7 @@
 import contextlib
 import os
 
+from hypercast.errors import InputError
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
@@ -22,7 +23,7 @@ _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "
 
 def check_arguments(*, run: object, progress: object, command: object = "",
                     **objects: object) -> None:
-    """Raise ``ValueError`` for an argument of the wrong kind; names a remedy.
+    """Raise ``InputError`` for an argument of the wrong kind; names a remedy.
 
     Parameters
     ----------
@@ -34,29 +35,29 @@ def check_arguments(*, run: object, progress: object, command: object = "",
     for name, value in objects.items():
         kinds, example = _OBJECTS[name]
         if not isinstance(value, kinds) and (value is not None or name == "graph"):
-            raise ValueError(f"{name} must be a {kinds[0].__name__}, not {_text(value)}; give "
+            raise InputError(f"{name} must be a {kinds[0].__name__}, not {_text(value)}; give "
                              f"{example}")
     if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
-        raise ValueError(f"run must be the path of a folder, not {_text(run)}")
+        raise InputError(f"run must be the path of a folder, not {_text(run)}")
     if not isinstance(command, str):
-        raise ValueError(f"command must be a command line as text, not {_text(command)}")
+        raise InputError(f"command must be a command line as text, not {_text(command)}")
     if not callable(progress):
-        raise ValueError(f"progress must be callable with a line of text, not {_text(progress)}")
+        raise InputError(f"progress must be callable with a line of text, not {_text(progress)}")
 
 
 def checked_count(name: str, value: object) -> int:
-    """A whole number, at least 1, as an int; ``ValueError`` if it is none."""
+    """A whole number, at least 1, as an int; ``InputError`` if it is none."""
     with contextlib.suppress(TypeError):
         if (found := plain_int(value)) >= 1:
             return found
-    raise ValueError(f"{name} must be a whole number, at least 1, not {_text(value)}")
+    raise InputError(f"{name} must be a whole number, at least 1, not {_text(value)}")
 
 
 def checked_choice(name: str, value: object) -> bool:
-    """True or False, as a bool; ``ValueError`` if it is neither."""
+    """True or False, as a bool; ``InputError`` if it is neither."""
     found = plain_value(value)
     if not isinstance(found, bool):
-        raise ValueError(f"{name} must be True or False, not {_text(found)}")
+        raise InputError(f"{name} must be True or False, not {_text(found)}")
     return found
 
 

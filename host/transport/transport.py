@@ -8,10 +8,12 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import HypercastError
+
 __all__ = ["BytePort", "Memory", "Timeline", "Transport", "TransportError"]
 
 
-class TransportError(RuntimeError):
+class TransportError(HypercastError, RuntimeError):
     """The chip did not answer, or refused an access; names the access and its address."""
 
 

@@ -124,7 +124,7 @@ def write_verilog(*designs: str, sources: bool = False, ultra_ram: bool = True) 
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys refuses them; holds its message. Or if it does not write processes as expected.
     """
     with tempfile.TemporaryDirectory() as folder:

@@ -19,7 +19,7 @@ def run_yosys(script: str, folder: str | PathLike[str]) -> None:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys fails; holds its message.
     """
     result = subprocess.run([*YOSYS, "-q", "-p", script], cwd=folder,

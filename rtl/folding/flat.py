@@ -34,7 +34,7 @@ def convert_changed(component: wiring.Component, name: str,
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys fails; holds its message.
     """
     with tempfile.TemporaryDirectory() as folder:

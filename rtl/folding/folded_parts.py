@@ -18,7 +18,7 @@ def folded_parts_to_rtlil(config: Config) -> dict[str, str]:
 
     Raises
     ------
-    RuntimeError
+    ToolError
         If Yosys fails; holds its message.
     """
     def fold_core(module):

@@ -32,7 +32,7 @@ def bit_period(clock: int, baud: int) -> int:
 
 
 def check_bit_period(period: int) -> None:
-    """Refuse, with a ValueError, what is too short for the receiver."""
+    """Refuse, with an InputError, what is too short for the receiver."""
     if period < _LEAST * FRACTION:
         raise InputError(f"a bit must take at least {_LEAST} cycles, not {period / FRACTION}; "
                          f"choose a lower baud rate or a faster clock")

@@ -36,7 +36,7 @@ class UartReceiver(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If a bit is too short.
     """
 

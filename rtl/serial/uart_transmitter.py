@@ -30,7 +30,7 @@ class UartTransmitter(wiring.Component):
 
     Raises
     ------
-    ValueError
+    InputError
         If a bit is too short.
     """
 

@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.regular_file import FileError, Place, read_text
 
 __all__ = ["parse_json", "read_json"]
@@ -43,13 +44,13 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
         seen = set()
         for key, _ in pairs:
             if key in seen:
-                raise ValueError(f"the key {key[:40]!r} is there twice")
+                raise InputError(f"the key {key[:40]!r} is there twice")
             seen.add(key)
     return found
 
 
 def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise InputError(f"{constant} is no number of JSON")
 
 
 def read_json(path: Place) -> Any:

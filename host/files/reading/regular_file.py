@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, TypeAlias
 
+from hypercast.errors import InputError
+
 __all__ = ["DESCRIPTION_BYTES", "FileError", "Place", "check_size", "intact", "one_line", "opened",
            "read_bytes", "read_text"]
 
@@ -22,7 +24,7 @@ _KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a dev
           stat.S_IFSOCK: "a socket", stat.S_IFDIR: "a folder"}
 
 
-class FileError(ValueError):
+class FileError(InputError):
     """A file that cannot be read, or that holds what it should not.
 
     The message names the file, the place in it, and, after the last semicolon, what to do; it is

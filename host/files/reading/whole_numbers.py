@@ -6,6 +6,8 @@ import re
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.errors import InputError
+
 __all__ = ["whole_number", "whole_numbers"]
 
 _SPELLING = re.compile(r"0|-?[1-9][0-9]{0,18}", re.ASCII)
@@ -17,11 +19,11 @@ def whole_number(text: str) -> int:
 
     Raises
     ------
-    ValueError
+    InputError
         If it spells none, or one of more than 64 bits.
     """
     if not _SPELLING.fullmatch(text) or int(text) not in _RANGE:
-        raise ValueError(f"{text[:40]!r} is no whole number")
+        raise InputError(f"{text[:40]!r} is no whole number")
     return int(text)
 
 
@@ -30,12 +32,12 @@ def whole_numbers(values: object) -> npt.NDArray[np.int64]:
 
     Raises
     ------
-    ValueError
+    InputError
         If it is no list, or holds anything but whole numbers; 1.0 and true are none.
     """
     if not isinstance(values, list):
-        raise ValueError(f"{str(values)[:40]} is no list of whole numbers")
+        raise InputError(f"{str(values)[:40]} is no list of whole numbers")
     for value in values:
         if type(value) is not int or value not in _RANGE:
-            raise ValueError(f"{str(value)[:40]} is no whole number")
+            raise InputError(f"{str(value)[:40]} is no whole number")
     return np.array(values, dtype=np.int64)

@@ -5,13 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.regular_file import FileError, intact, one_line
 from hypercast.host.graphs.graph_error import GraphError
 
 __all__ = ["DatasetError", "reading"]
 
 
-class DatasetError(ValueError):
+class DatasetError(InputError):
     """A data set that cannot be loaded; names the file and what to do."""
 
     def __init__(self, text: str) -> None:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from safetensors.numpy import save
 
+from hypercast.errors import InputError
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
@@ -42,7 +43,7 @@ _MADE_HERE = {"made_by": "hypercast"}
 _SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
 
 
-class WeightsError(ValueError):
+class WeightsError(InputError):
     """Weights that do not fit the network, or a file that holds none; says what to do."""
 
 

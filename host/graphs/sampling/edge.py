@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods
 from hypercast.host.graphs.sampling.weighted import WeightedDraw
 from hypercast.reference.array_types import IntArray, SparseArray
@@ -26,10 +27,10 @@ class EdgeDraw:
 
     def __init__(self, matrix: SparseArray, budget: int) -> None:
         if budget < 1:
-            raise ValueError(f"budget must be at least 1, not {budget}")
+            raise InputError(f"budget must be at least 1, not {budget}")
         of = Neighbourhoods(matrix)
         if not of.columns.size:
-            raise ValueError("there is nothing to draw from: the graph, of the vertices to train "
+            raise InputError("there is nothing to draw from: the graph, of the vertices to train "
                              "on, has no edges; draw nodes or walks instead")
         self._targets = np.repeat(np.arange(of.vertices), of.degrees)
         self._sources = of.columns

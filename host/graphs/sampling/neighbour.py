@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
 from hypercast.host.graphs.sampling.sampling_kernels import (
@@ -49,7 +50,7 @@ class NeighbourSampler:
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of range.
     """
 
@@ -61,14 +62,14 @@ class NeighbourSampler:
         self._seed = seed
         vertices = self._neighbourhoods.vertices
         if len(self._targets) == 0 or len(self._targets) != len(targets):
-            raise ValueError(f"there are {len(self._targets)} different vertices among "
+            raise InputError(f"there are {len(self._targets)} different vertices among "
                              f"{len(targets)} targets; give at least one, and each once")
         if self._targets[0] < 0 or self._targets[-1] >= vertices:
-            raise ValueError(f"targets go from {self._targets[0]} to {self._targets[-1]}, but "
+            raise InputError(f"targets go from {self._targets[0]} to {self._targets[-1]}, but "
                              f"vertices are 0 to {vertices - 1}")
         for name, value in (("batch_size", batch_size), *(("fan-outs", one) for one in fan_outs)):
             if value < 1:
-                raise ValueError(f"{name} must be at least 1, not {value}")
+                raise InputError(f"{name} must be at least 1, not {value}")
         # More than the most neighbours is all of them, and takes no memory.
         most = int(np.diff(self._neighbourhoods.starts).max(initial=1))
         self._fan_outs = tuple(min(fan_out, most) for fan_out in fan_outs)

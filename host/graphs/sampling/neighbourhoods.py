@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.sampling_kernels import relabel
 from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
@@ -34,7 +35,7 @@ class Neighbourhoods:
     def __init__(self, matrix: SparseArray) -> None:
         matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
         if matrix.shape[0] != matrix.shape[1]:
-            raise ValueError(f"the matrix has shape {matrix.shape}; it must be square")
+            raise InputError(f"the matrix has shape {matrix.shape}; it must be square")
         rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         others = matrix.indices != rows
         counts = np.bincount(rows[others], minlength=matrix.shape[0])

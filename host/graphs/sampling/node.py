@@ -4,6 +4,7 @@
 import numpy as np
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.weighted import WeightedDraw
 from hypercast.reference.array_types import IntArray, SparseArray
 
@@ -25,7 +26,7 @@ class NodeDraw:
 
     def __init__(self, matrix: SparseArray, budget: int) -> None:
         if budget < 1:
-            raise ValueError(f"budget must be at least 1, not {budget}")
+            raise InputError(f"budget must be at least 1, not {budget}")
         matrix = scipy.sparse.csr_array(matrix)
         squares = np.bincount(matrix.indices, weights=matrix.data**2, minlength=matrix.shape[1])
         self._drawn = WeightedDraw(squares.astype(np.float64))

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Protocol, TypeVar
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 
 __all__ = ["Sampler", "batches", "prefetched"]
@@ -62,7 +63,7 @@ def prefetched(function: Callable[[Argument], Result], arguments: Iterable[Argum
         Threads.
     """
     if workers < 1:
-        raise ValueError(f"workers must be at least 1, not {workers}")
+        raise InputError(f"workers must be at least 1, not {workers}")
     pending: deque[Future[Result]] = deque()
     executor = ThreadPoolExecutor(workers)
     try:

@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods
 from hypercast.reference.array_types import IntArray, SparseArray
 
@@ -27,7 +28,7 @@ class RandomWalkDraw:
 
     def __init__(self, matrix: SparseArray, roots: int, length: int) -> None:
         if roots < 1 or length < 0:
-            raise ValueError(f"roots must be at least 1 and length at least 0, not {roots} and "
+            raise InputError(f"roots must be at least 1 and length at least 0, not {roots} and "
                              f"{length}")
         self._neighbourhoods = Neighbourhoods(matrix)
         self._roots = roots

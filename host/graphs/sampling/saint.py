@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.files.kept_values import KeptValues
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.prefetch import prefetched
@@ -76,7 +77,7 @@ class SaintSampler:
 
     Raises
     ------
-    ValueError
+    InputError
         If an argument is out of range.
     """
 
@@ -85,7 +86,7 @@ class SaintSampler:
                  progress: Callable[[str], None] = lambda text: None,
                  kept: KeptValues[Subgraph] | None = None) -> None:
         if layers < 1 or not coverage > 0:
-            raise ValueError(f"layers must be at least 1 and coverage above 0, not {layers} and "
+            raise InputError(f"layers must be at least 1 and coverage above 0, not {layers} and "
                              f"{coverage}")
         self._matrix = scipy.sparse.csr_array(matrix, dtype=np.float64)
         self._starts: IntArray = self._matrix.indptr.astype(np.int64)

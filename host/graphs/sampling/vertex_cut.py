@@ -12,6 +12,7 @@ from functools import lru_cache
 import numpy as np
 import scipy.sparse
 
+from hypercast.errors import InputError
 from hypercast.host.graphs.graph import LOOPED, Graph
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.seeds import generator_of
@@ -48,7 +49,7 @@ class VertexCut:
 
     Raises
     ------
-    ValueError
+    InputError
         If a part has no vertex to train on.
     """
 
@@ -63,7 +64,7 @@ class VertexCut:
         shares = [self._shares(part) for part in range(parts)]
         empty = [part for part, share in enumerate(shares) if not (share * self._train).any()]
         if empty:
-            raise ValueError(
+            raise InputError(
                 f"of {parts} parts of a vertex cut, {len(empty)} have none of the "
                 f"{np.count_nonzero(self._train)} vertices to train on; take fewer parts, or "
                 f"another seed")

@@ -3,6 +3,7 @@
 
 import numpy as np
 
+from hypercast.errors import InputError
 from hypercast.reference.array_types import FloatArray, IntArray
 
 __all__ = ["WeightedDraw"]
@@ -20,7 +21,7 @@ class WeightedDraw:
     def __init__(self, weights: FloatArray) -> None:
         self._ends = np.cumsum(weights)
         if len(self._ends) == 0 or not self._ends[-1] > 0:
-            raise ValueError("there is nothing to draw from: all weights are zero")
+            raise InputError("there is nothing to draw from: all weights are zero")
 
     def __call__(self, count: int, generator: np.random.Generator) -> IntArray:
         """``count`` numbers in increasing order, (count,) int64."""

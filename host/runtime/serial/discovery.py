@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from serial.tools import list_ports
 
+from hypercast.errors import InputError
 from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.host.runtime.chip_reset import check_magic
 from hypercast.host.runtime.serial.serial_port import SerialPort
@@ -47,7 +48,7 @@ def serial_address(name: str) -> tuple[str | None, int]:
 
     Raises
     ------
-    ValueError
+    InputError
         If it has not that form, or no port is that fast.
     """
     place, at, rate = name.partition("@")
@@ -57,10 +58,10 @@ def serial_address(name: str) -> tuple[str | None, int]:
     except ValueError:
         baud = None
     if kind != "serial" or bool(colon) != bool(port) or baud is None or "\0" in port:
-        raise ValueError(f"device {name!r} is not of the form serial[:PORT][@BAUD], for instance "
+        raise InputError(f"device {name!r} is not of the form serial[:PORT][@BAUD], for instance "
                          f"serial, or serial:/dev/ttyUSB0@{BAUD}")
     if baud not in _BAUDS:
-        raise ValueError(f"device {name!r} is of {baud} baud, but ports have {_BAUDS[0]} to "
+        raise InputError(f"device {name!r} is of {baud} baud, but ports have {_BAUDS[0]} to "
                          f"{_BAUDS[-1]}; give the board's, usually {BAUD}")
     return port or None, baud
 
@@ -113,7 +114,7 @@ def open_serial(name: str, config: Config) -> SerialTransport:
     ------
     TransportError
         If there is no such board, or more than one.
-    ValueError
+    InputError
         If the name is wrong.
     """
     port, baud = serial_address(name)

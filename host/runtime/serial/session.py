@@ -5,6 +5,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from hypercast.errors import InputError
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
 from hypercast.host.transport.transport import BytePort, TransportError
 from hypercast.rtl.serial.protocol import FRAME_WORDS, SEQUENCES, WINDOW, FrameKind, header_word
@@ -43,7 +44,7 @@ class Session:
     ------
     TransportError
         If nobody answers.
-    ValueError
+    InputError
         If there is no session of that number.
     """
 
@@ -51,7 +52,7 @@ class Session:
         if number is None:
             number = 1 + secrets.randbelow(_SESSIONS)
         if not 1 <= number <= _SESSIONS:
-            raise ValueError(f"session number {number}: give one of 1 to {_SESSIONS}")
+            raise InputError(f"session number {number}: give one of 1 to {_SESSIONS}")
         self._port = port
         self._attempts = attempts
         self._decoder = FrameDecoder()

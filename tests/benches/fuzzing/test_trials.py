@@ -163,8 +163,9 @@ def test_refusals_are_one_line_of_the_projects():
             check_refusal(message, ["x.csv"])
     assert refused(FileError("x is damaged"), ["x"]) == "refused"
     assert refused(GraphError("x"), ["x"]) == "refused"
-    with pytest.raises(ValueError, match="x"):
-        refused(ValueError("x"), ["x"])
+    for error in (ValueError("x"), WrongError("x")):
+        with pytest.raises(type(error), match="x"):
+            refused(error, ["x"])
 
 
 def test_edited_plans_and_options_of_boards_are_taken_or_refused(tmp_path):

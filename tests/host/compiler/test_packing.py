@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.errors import InputError
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap, Region
 from hypercast.host.compiler.packing import (
     deal,
@@ -43,7 +44,7 @@ def test_rows_round_trip(config):
 
 
 def test_too_large_an_element_is_refused():
-    with pytest.raises(OverflowError, match="element 200 does not fit 8 bits"):
+    with pytest.raises(InputError, match="element 200 does not fit 8 bits"):
         pack_rows(np.array([[1, 200]]), Config(lanes=2, element_width=8))
 
 
@@ -53,7 +54,7 @@ def test_ends_of_the_range_of_elements(width):
     ends = np.array([[-top, top - 1]])
     assert np.array_equal(unpack_rows(pack_rows(ends, config), config), ends)
     for bad in (-top - 1, top):
-        with pytest.raises(OverflowError, match=f"element {bad} does not fit {width} bits"):
+        with pytest.raises(InputError, match=f"element {bad} does not fit {width} bits"):
             pack_rows(np.array([[-top, top - 1], [bad, 0]]), config)
     assert pack_rows(np.zeros((0, 2)), config).shape == (0, config.chunks)
 
