@@ -3,7 +3,9 @@
 
 import importlib
 
-__all__ = ["Device", "Graph", "Model", "Sampling", "Trainer", "__version__"]
+from hypercast.errors import HypercastError
+
+__all__ = ["Device", "Graph", "HypercastError", "Model", "Sampling", "Trainer", "__version__"]
 
 __version__ = "0.2.0"
 

@@ -14,8 +14,8 @@ from typing import Any, TextIO
 
 import click
 
+from hypercast.errors import HypercastError, InputError
 from hypercast.host.commands.ranks import one_of_several
-from hypercast.host.processes.explained import explained
 from hypercast.safe_path import safe_path
 
 __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
@@ -75,8 +75,7 @@ class CommandGroup(click.Group):
                 if sys.flags.dev_mode:
                     raise
                 click.echo(f"error: {_text(error)}", err=True)
-                refused = isinstance(error, ValueError) and explained(error)
-                raise click.exceptions.Exit(2 if refused else 1) from error
+                raise click.exceptions.Exit(2 if isinstance(error, InputError) else 1) from error
 
 
 def command_line() -> str:
@@ -111,7 +110,7 @@ def _text(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"memory is used up ({text or 'no more is given'}); take a smaller graph, model " \
                f"or batch"
-    if text and explained(error):
+    if text and isinstance(error, HypercastError):
         return text
     return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); " \
            f"{UNFORESEEN}: please report the command and its files"

@@ -13,8 +13,8 @@ from collections.abc import Callable, Generator, Iterator
 from importlib.machinery import PathFinder
 from typing import Any
 
+from hypercast.errors import HypercastError, InputError
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.processes.explained import explained
 from hypercast.host.processes.starter import own_environment
 from hypercast.safe_path import PYTHON
 
@@ -140,7 +140,7 @@ def _end_with_parent() -> None:
 def _told(error: BaseException) -> BaseException:
     """An error as it is raised elsewhere."""
     last = traceback.extract_tb(error.__traceback__)[-1]
-    if not (explained(error) or isinstance(error, (OSError, MemoryError))):
+    if not isinstance(error, (HypercastError, OSError, MemoryError)):
         unforeseen = UnforeseenError(f"{type(error).__name__}: {error} ({last.filename}, line "
                                      f"{last.lineno})")
         unforeseen.add_note("".join(traceback.format_exception(error)))
@@ -148,6 +148,6 @@ def _told(error: BaseException) -> BaseException:
     try:
         found: BaseException = pickle.loads(pickle.dumps(error))
     except Exception:
-        return next(kind(str(error)) for kind in (MemoryError, OSError, ValueError, RuntimeError)
-                    if isinstance(error, kind) or kind is RuntimeError)
+        return next(kind(str(error)) for kind in (InputError, HypercastError, OSError, MemoryError)
+                    if isinstance(error, kind))
     return found

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 import hypercast
-from hypercast import Model, Sampling
+from hypercast import Model, Sampling, errors
 from hypercast.host.commands.diagnosis import examine
 from tests.docs.test_pages import blocks
 from tests.packaging.source_tree import EXAMPLES, FOLDERS, ROOT, SHIPPED
@@ -22,7 +22,7 @@ INIT = ROOT / "host" / "_root" / "__init__.py"
 #: A user's program: line by line what it should be for a type checker, or what is wrong with it.
 USER = """
 import hypercast
-from hypercast import Device, Graph, Model, Sampling, Trainer
+from hypercast import Device, Graph, HypercastError, Model, Sampling, Trainer
 
 reveal_type(hypercast.__version__)  # "str"
 graph = Graph.load("karate")
@@ -33,6 +33,10 @@ sampling = Sampling("neighbours", batch=8, fan_outs=3)
 with Trainer(graph, model, Device("reference"), sampling=sampling, epochs=3) as trainer:
     reveal_type(trainer)  # "hypercast.host.training.trainer.Trainer"
     reveal_type(trainer.predict())  # "hypercast.host.training.predictions.Predictions"
+try:
+    Model(dropout=2)
+except HypercastError as error:
+    reveal_type(error)  # "hypercast.errors.HypercastError"
 hypercast.Trainr  # Module has no attribute "Trainr"
 Graph.load(3)  # incompatible type "int"
 Model(hidden="16")  # incompatible type "str"
@@ -54,6 +58,7 @@ def test_names_are_seen_before_they_are_used():
             "{name.partition('.')[0] for name in sys.modules} & {'numpy', 'amaranth', 'scipy'})")
     assert python("-I", "-c", code) == ("True set()\n", 0)
     assert all(getattr(hypercast, name).__name__ == name for name in hypercast._HOMES)
+    assert hypercast.HypercastError is errors.HypercastError
     with pytest.raises(AttributeError, match="no attribute 'Trainr'"):
         _ = hypercast.Trainr
 
@@ -63,7 +68,7 @@ def test_names_are_the_same_for_type_checkers():
     declared = {node.names[0].name: node.module for node in block.body}
     assert declared == {name: f"hypercast.host.{module}"
                         for name, module in hypercast._HOMES.items()}
-    assert hypercast.__all__ == sorted([*declared, "__version__"])
+    assert hypercast.__all__ == sorted([*declared, "HypercastError", "__version__"])
 
 
 @pytest.mark.parametrize("kind", [Model, Sampling])

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from safetensors.numpy import save_file
 
+from hypercast import errors
 from hypercast.host.commands.command_group import UNFORESEEN, CommandGroup
 from tests.host.graphs.test_datasets import npz_parts
 from tests.host.test_cli import refused, run
@@ -218,15 +219,15 @@ def test_a_fifo_is_no_data_set(tmp_path):
 # --- The last resort ----------------------------------------------------------------------------
 
 
-def failing(statement, name):
-    """What a command says that carries out a statement of module ``name``."""
+def failing(statement):
+    """What a command says that carries out a statement."""
     @click.group(cls=CommandGroup)
     def group():
         pass
 
     @group.command()
     def fail():
-        exec(statement, {"__name__": name})
+        exec(statement, {"errors": errors})
 
     result = CliRunner().invoke(group, ["fail"])
     assert len(result.stderr.splitlines()) == 1 and result.stdout == ""
@@ -234,9 +235,11 @@ def failing(statement, name):
 
 
 @pytest.mark.parametrize(("statement", "status", "message"), [
-    ("raise ValueError('a is 1; make it 2')", 2, "error: a is 1; make it 2"),
-    ("raise RuntimeError('two\\n lines')", 1, "error: two lines"),
-    ("raise OverflowError('it is too large')", 1, "error: it is too large"),
+    ("raise errors.InputError('a is 1; make it 2')", 2, "error: a is 1; make it 2"),
+    ("errors.require(False, 'a is 1; make it 2')", 2, "error: a is 1; make it 2"),
+    ("raise errors.ToolError('two\\n lines')", 1, "error: two lines"),
+    ("raise errors.NotFoundError('there is no yosys')", 1, "error: there is no yosys"),
+    ("raise errors.InputError", 2, "error: InputError: no more is said (host/"),
     ("raise MemoryError", 1, "error: memory is used up (no more is given); take a smaller graph"),
     ("raise KeyError('te')", 1, "error: KeyError: 'te' (host/commands/command_group.py, line "),
     ("raise TypeError('no')", 1, "error: TypeError: no (host/"),
@@ -244,21 +247,17 @@ def failing(statement, name):
     ("open('/nowhere/x')", 1, "error: /nowhere/x: No such file or directory; check the path"),
 ])
 def test_what_our_own_code_raises(statement, status, message):
-    found, text = failing(statement, "hypercast.host.some_module")
+    found, text = failing(statement)
     assert found == status and text.startswith(message)
 
 
 @pytest.mark.parametrize("statement", [
     "int('x')", "b'\\xff'.decode()", "(1 << 70).to_bytes(2, 'big')", "1 / 0",
-    "import json; json.loads('{')",
+    "import json; json.loads('{')", "raise ValueError('a is 1; make it 2')",
+    "raise RuntimeError('it failed')", "raise OSError('it failed')",
 ])
-def test_what_python_raises_is_no_message_for_users(statement):
-    status, text = failing(statement, "hypercast.host.some_module")
-    assert status == 1 and UNFORESEEN in text
-
-
-def test_what_libraries_raise_is_no_message_for_users():
-    status, text = failing("raise ValueError('a is 1; make it 2')", "library")
+def test_what_python_and_libraries_raise_is_no_message_for_users(statement):
+    status, text = failing(statement)
     assert status == 1 and UNFORESEEN in text
 
 
