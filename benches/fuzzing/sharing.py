@@ -12,6 +12,7 @@ import tomli_w
 from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.descriptions import draw_sections
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
+from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.commands.board_options import check_staleness, described_assignment
 from hypercast.host.description.conversion import DescriptionError
@@ -23,7 +24,6 @@ from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.strategies import gnnpipe, pipedream
-from hypercast.host.schemes.sharing import SCHEMES
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.trainer import Trainer
 

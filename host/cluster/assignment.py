@@ -4,7 +4,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["Assignment", "turns"]
+__all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "turns"]
+
+#: Ways to share a training: what each board has its own of.
+SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
 
 
 @dataclass(frozen=True, kw_only=True)

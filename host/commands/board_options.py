@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.description.description import Description
 from hypercast.host.files.json_values import plain
 from hypercast.host.processes.mpi_group import MpiGroup, world
-from hypercast.host.schemes.sharing import LAYERS, versions
+from hypercast.host.schemes.sharing import versions
 
 __all__ = ["check_group", "check_plan", "check_staleness", "described_assignment", "given",
            "started_group"]

@@ -12,6 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
+from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.commands.board_options import (
     check_group,
@@ -56,7 +57,7 @@ from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import SCHEMES, agree, completed
+from hypercast.host.schemes.sharing import agree, completed
 from hypercast.host.training.run_folder import Record, RunFolder
 from hypercast.host.training.trainer import Trainer
 from hypercast.sim.waves import Waves

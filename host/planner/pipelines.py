@@ -5,22 +5,23 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from hypercast.host.cluster.assignment import LAYERS, SAMPLES, Assignment
 from hypercast.host.cluster.board import NO_OVERLAP, ROWS, Board
 from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.compiler.piece_program import PIECES
 from hypercast.host.planner.chip_limits import SUMMED, programs_of_one, shortage
 from hypercast.host.planner.operators import Footprint, OperatorGraph
-from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, PlannedShare
+from hypercast.host.planner.plan import EXACT, Plan, PlannedShare
 from hypercast.host.planner.problem import Problem
 from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["SAMPLES", "SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated",
+__all__ = ["SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated",
            "evenly", "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
 
-#: The scheme of boards that have all layers each.
-SAMPLES = "samples in parallel"
+#: How plans call the scheme of boards that have all layers each, and take samples in turn.
+_IN_TURN = f"{SAMPLES} in parallel"
 #: Bytes of a sum of gradients, in full width.
 SUM_BYTES = 8
 #: Of each entry of the exponent file: exponent, negated exponent and peak.
@@ -61,7 +62,7 @@ class Discipline:
         """
         if len(stages) > 1 or self.chunked or self.versions > 1:
             return self
-        scheme = SAMPLES if len(stages[0].boards) > 1 else self.scheme
+        scheme = _IN_TURN if len(stages[0].boards) > 1 else self.scheme
         return replace(self, scheme=scheme, staleness=EXACT, versions=1, flush=True)
 
 
@@ -275,35 +276,48 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     return Plan(
         strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
-        trains=_trains(problem, discipline, stages, schedule),
+        assignment=_assignment(problem, discipline, stages, schedule, pieces, timeline.peaks),
+        only_references=_only_references(problem, discipline, stages),
         intervals=timeline.intervals,
         shares=tuple(PlannedShare(boards=tuple(board.name for board in stage.boards),
                                   layers=tuple(layer + 1 for layer in stage.layers), in_flight=peak)
                      for stage, peak in zip(stages, timeline.peaks, strict=True)))
 
 
-def _trains(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
-            schedule: str) -> str:
-    """What ``hypercast train`` can do it on, as in ``Plan``."""
+def _assignment(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
+                schedule: str, pieces: int, peaks: Sequence[int]) -> Assignment | None:
+    """What each board does in training; None if that cannot be done yet."""
     kind = SCHEDULES[schedule]
+    boards = tuple(board.name for stage in stages for board in stage.boards)
     synchronous = discipline.flush and discipline.versions == 1
-    if len(stages) == 1 and synchronous and not (discipline.chunked or kind.two_engines):
-        return ANYTHING  # each board has all layers
     # Without a flush, training has two versions, and one for each micro-batch in flight.
     able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
     # Older weights are those of a chain. Jumping knowledge has edges to the last layer besides.
     joined = problem.graph.is_chain or (synchronous and problem.is_one_network)
     runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
-    if not (able and joined and runs) or kind.hidden or kind.two_engines:
-        return NOT_YET
-    if len(stages) == 1 and not synchronous:  # one process computes what stages would
-        return REFERENCES
+    if len(stages) == 1 and synchronous and not (discipline.chunked or kind.two_engines):
+        if len(boards) > 1:  # each has all layers
+            return Assignment(scheme=SAMPLES, boards=boards, micro_batches=tuple(
+                len(range(first, pieces, len(boards))) for first in range(len(boards))))
+    elif not (able and joined and runs) or kind.hidden or kind.two_engines:
+        return None
+    return Assignment(
+        scheme=LAYERS, boards=boards, in_flight=tuple(peak or 1 for peak in peaks),
+        runs=tuple(range(min(stage.layers) + 1, max(stage.layers) + 2) for stage in stages),
+        versions=max(1, discipline.versions), stages=0 if discipline.versions else len(stages),
+        chunks=pieces if discipline.chunked else 0)
+
+
+def _only_references(problem: Problem, discipline: Discipline,
+                     stages: Sequence[BoardStage]) -> bool:
+    """Whether chips cannot train what references can."""
+    if len(stages) == 1 and discipline.versions != 1:
+        return True  # one process computes what stages would
     # The first step and evaluations are of the whole graph; and programs end before each sum.
-    whole = not discipline.chunked or not any(
+    return discipline.chunked and any(
         shortage(problem, stage.layers, board, "", PIECES, halo=1)
         for stage in stages for board in stage.boards)
-    return ANYTHING if whole else REFERENCES
 
 
 def _listed(problem: Problem, layers: Sequence[int]) -> str:

@@ -4,6 +4,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.schedules.execution import PipelineInterval
 
 __all__ = ["ANYTHING", "EXACT", "NOT_YET", "REFERENCES", "TRAINS", "Plan", "PlannedShare",
@@ -68,8 +69,10 @@ class Plan:
         Bytes that cross between boards in a step.
     staleness : str
         What is older than it would be on one board; ``EXACT`` if nothing is.
-    trains : str
-        What ``hypercast train`` can do it on: one of ``TRAINS``.
+    assignment : Assignment, optional
+        What each board does in training; None if it cannot be trained yet.
+    only_references : bool
+        Whether several boards that train it have to be reference devices.
     intervals : tuple of PipelineInterval
         Who is busy when; empty if one step is like the others for all.
     """
@@ -83,7 +86,8 @@ class Plan:
     memory: Mapping[str, int]
     traffic: float = 0.0
     staleness: str = EXACT
-    trains: str = NOT_YET
+    assignment: Assignment | None = None
+    only_references: bool = False
     intervals: tuple[PipelineInterval, ...] = ()
     split: tuple[int, ...] = ()
 
@@ -91,6 +95,13 @@ class Plan:
     def exact(self) -> bool:
         """Whether it gives the bits of one board."""
         return self.staleness == EXACT
+
+    @property
+    def trains(self) -> str:
+        """What ``hypercast train`` can do it on: one of ``TRAINS``."""
+        if not self.assignment:
+            return NOT_YET
+        return REFERENCES if self.only_references else ANYTHING
 
     @property
     def fullest(self) -> int:

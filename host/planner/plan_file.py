@@ -8,26 +8,13 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import tomli_w
 
-from hypercast.host.cluster.board import Board
 from hypercast.host.description.conversion import DescriptionError, Within, checked
 from hypercast.host.description.document import read_document
 from hypercast.host.planner.operators import size_text
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
-from hypercast.host.planner.plan import NOT_YET, Plan
+from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.strategies import (
-    bapipe,
-    equal_layers,
-    gnnpipe,
-    graph_parts,
-    graphpipe,
-    one_board,
-    pipedream,
-    piper,
-    samples,
-    vertex_cut,
-)
-from hypercast.host.schedules.schedule import SCHEDULES
+from hypercast.host.planner.strategies import STRATEGIES
+from hypercast.host.planner.strategy import GivenPlan, GivenShare, Strategy, shorten
 
 __all__ = ["load_plan", "plan_boards", "plan_divisions", "plan_of_sections", "plan_text"]
 
@@ -43,15 +30,6 @@ _TRAINING_HINTS = {"vertices": tuple[int, ...], "edges": tuple[int, ...],
                    "layers": tuple[str, ...], "boards": tuple[str, ...], "micro_batches": int}
 _SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[_COUNT, ...], "in_flight": _COUNT,
                 "micro_batches": _COUNT, "part": _PART}
-_DISCIPLINES = {one.strategy: one for one in (
-    one_board.DISCIPLINE, bapipe.DISCIPLINE, equal_layers.GPIPE, equal_layers.ONE_BY_ONE,
-    gnnpipe.DISCIPLINE, graphpipe.DISCIPLINE, piper.DISCIPLINE, pipedream.DISCIPLINE,
-    pipedream.TWO_VERSIONS)}
-#: Strategies whose boards have parts of one thing, and the key that says how much.
-_PARTED = {samples.NAME: "micro_batches", graph_parts.EXACT_NAME: "part",
-           graph_parts.STALE_NAME: "part", vertex_cut.NAME: "part"}
-#: How far the sum of parts may be from 1.
-_SLIP = 1e-3
 
 
 def plan_text(problem: Problem, plan: Plan) -> str:
@@ -153,24 +131,20 @@ def _boards_of(values: _Values) -> int:
 def _plan_of(values: _Values, problem: Problem) -> Plan:
     given = values.plan
     _check_training(values.training, problem)
-    known = [*_DISCIPLINES, *_PARTED]
-    strategy: str = given.get("strategy", "none")
-    if strategy not in known:
-        raise DescriptionError(f"[plan] strategy must be one of {', '.join(known)}, not "
-                               f"{_short(strategy)}", "plan", "strategy")
-    split = given.get("split", ())
+    name: str = given.get("strategy", "none")
+    if name not in STRATEGIES:
+        raise DescriptionError(f"[plan] strategy must be one of {', '.join(STRATEGIES)}, not "
+                               f"{shorten(name)}", "plan", "strategy")
+    strategy, split = STRATEGIES[name], given.get("split", ())
     if "split" in given:
         try:
             problem = problem.split(split)
         except ValueError as error:
             raise DescriptionError(f"[plan] split: {error}", "plan", "split") from error
-    shares = _shares(values.shares, problem)
-    _check_keys(strategy, given, shares, problem)
+    shares = _shares(values.shares, problem, strategy)
     try:
-        if strategy in _PARTED:
-            found = _parted(problem, strategy, shares)
-        else:
-            found = _pipelined(problem, _DISCIPLINES[strategy], given, shares)
+        found = strategy.evaluate(problem, GivenPlan(
+            given.get("schedule"), given.get("pieces"), shares))
     except DescriptionError:
         raise
     except ValueError as error:
@@ -178,30 +152,20 @@ def _plan_of(values: _Values, problem: Problem) -> Plan:
                                ) from error
     if isinstance(found, str):
         raise DescriptionError(found, "shares")
-    return replace(found, split=split, trains=NOT_YET if split else found.trains)
+    return replace(found, split=split, assignment=None if split else found.assignment)
 
 
-def _check_keys(strategy: str, given: Mapping[str, Any], shares: Mapping[str, dict[str, Any]],
-                problem: Problem) -> None:
+def _check_keys(shares: Mapping[str, dict[str, Any]], strategy: Strategy) -> None:
     """Refuse keys of other strategies, and those that some shares have and others have not."""
-    own = _PARTED.get(strategy, "in_flight")
+    own = strategy.share_key
     for section, share in shares.items():
-        for key in {*_SHARE_HINTS} - {"boards", "layers", own}:
-            if key in share:
-                raise DescriptionError(f"[{section}] has {key}, which says nothing of {strategy}; "
-                                       f"leave it out", section, key)
+        for key in share:
+            if key not in ("boards", "layers", own):
+                raise DescriptionError(f"[{section}] has {key}, which says nothing of "
+                                       f"{strategy.name}; leave it out", section, key)
         if own not in share and any(own in other for other in shares.values()):
             raise DescriptionError(f"[{section}] has no {own}, but another share has; give it to "
                                    f"all of them, or to none", section)
-    if strategy not in _PARTED:
-        return
-    if "schedule" in given:
-        raise DescriptionError(f"[plan] has a schedule, which says nothing of {strategy}; leave it "
-                               f"out", "plan", "schedule")
-    pieces = problem.micro_batches if strategy == samples.NAME else 1
-    if given.get("pieces", pieces) != pieces:
-        raise DescriptionError(f"[plan] pieces must be {pieces} for {strategy}, not "
-                               f"{given['pieces']}; correct it", "plan", "pieces")
 
 
 def _training(problem: Problem) -> dict[str, Any]:
@@ -223,24 +187,19 @@ def _check_training(given: Mapping[str, Any], problem: Problem) -> None:
             what = {"vertices": "graph", "edges": "graph", "layers": "network",
                     "boards": "cluster"}.get(key, "training")
             raise DescriptionError(
-                f"[training] {key} is {_short(found)}, but that of this {what} is "
-                f"{_short(expected)}; the plan is for another {what}, so plan anew", "training",
+                f"[training] {key} is {shorten(found)}, but that of this {what} is "
+                f"{shorten(expected)}; the plan is for another {what}, so plan anew", "training",
                 key)
 
 
-def _short(value: object) -> str:
-    text = str(list(value) if isinstance(value, tuple) else value)
-    return text if len(text) <= 80 else f"{text[:60]} ... {text[-15:]}"
-
-
-def _shares(shares: Mapping[str, dict[str, Any]],
-            problem: Problem) -> dict[str, dict[str, Any]]:
-    """The shares by the names of their sections, with ``Board`` s for their names."""
+def _shares(shares: Mapping[str, dict[str, Any]], problem: Problem,
+            strategy: Strategy) -> tuple[GivenShare, ...]:
+    """The shares, with ``Board`` s for their names."""
     if not shares:
         raise DescriptionError("there are no shares; give sections like [shares.1] with boards "
                                "and layers", "shares")
     boards = {board.name: board for board in problem.boards}
-    found, taken = {}, set[str]()
+    found, taken = list[GivenShare](), set[str]()
     for section, given in shares.items():
         for key, what in (("boards", "a share without boards"), ("layers", "a stage without work")):
             if not given.get(key):
@@ -248,8 +207,9 @@ def _shares(shares: Mapping[str, dict[str, Any]],
                                        f"section out", section, key)
         for board in given["boards"]:
             if board not in boards:
-                raise DescriptionError(f"[{section}] boards has {_short(board)}, which the cluster "
-                                       f"has not; there are {', '.join(boards)}", section, "boards")
+                raise DescriptionError(
+                    f"[{section}] boards has {shorten(board)}, which the cluster has not; there "
+                    f"are {', '.join(boards)}", section, "boards")
             if board in taken:
                 raise DescriptionError(f"[{section}] boards has {board}, which another share has, "
                                        f"too; each board has one share", section, "boards")
@@ -258,84 +218,7 @@ def _shares(shares: Mapping[str, dict[str, Any]],
             if not 1 <= layer <= len(problem.layers):
                 raise DescriptionError(f"[{section}] layers has {layer}, but the network has "
                                        f"layers 1 to {len(problem.layers)}", section, "layers")
-        found[section] = {**given, "boards": tuple(boards[one] for one in given["boards"])}
-    return found
-
-
-def _pipelined(problem: Problem, discipline: Discipline, given: Mapping[str, Any],
-               shares: Mapping[str, dict[str, Any]]) -> Plan | str:
-    schedule, pieces = given.get("schedule", ""), given.get("pieces", 1)
-    if schedule not in SCHEDULES:
-        raise DescriptionError(f"[plan] schedule must be one of {', '.join(SCHEDULES)}, not "
-                               f"{_short(schedule)}", "plan", "schedule")
-    most = problem.statistics.vertices[0]
-    if not (1 <= pieces <= most if discipline.chunked else pieces == problem.micro_batches):
-        wanted = f"1 to {most}, the vertices" if discipline.chunked else \
-            f"{problem.micro_batches}, the micro-batches of a step"
-        raise DescriptionError(f"[plan] pieces must be {wanted}, not {pieces}", "plan", "pieces")
-    owner: dict[int, str] = {}
-    for section, share in shares.items():
-        if len(share["boards"]) > pieces:
-            raise DescriptionError(
-                f"[{section}] boards has {len(share['boards'])}, but they take "
-                f"{pieces} micro-batch{'es' if pieces > 1 else ''} of a step in turn, so that some "
-                f"have no work; take as many or fewer", section, "boards")
-        for layer in share["layers"]:
-            if owner.get(layer) == section:
-                raise DescriptionError(f"[{section}] layers has {layer} twice; give it once",
-                                       section, "layers")
-            if layer in owner:
-                raise DescriptionError(f"[{section}] layers has {layer}, which [{owner[layer]}] "
-                                       f"has, too; each layer is in one stage", section, "layers")
-            owner[layer] = section
-    if missing := {*problem.numbers} - owner.keys():
-        raise DescriptionError(f"no share has layer {min(missing)}; add it to one", "shares")
-    count = sum(len(share["boards"]) for share in shares.values())
-    if discipline.versions == 2 and problem.micro_batches < count:
-        raise DescriptionError(
-            f"{discipline.strategy} needs as many micro-batches as boards, {count}, not "
-            f"{problem.micro_batches}; {problem.more_micro_batches}, or give it fewer boards",
-            "shares")
-    stages = [BoardStage(tuple(sorted(layer - 1 for layer in share["layers"])), share["boards"])
-              for share in shares.values()]
-    flights = [share.get("in_flight") for share in shares.values()]
-    if discipline.on(stages).flush and not SCHEDULES[schedule].forward_first:
-        for section, flight in zip(shares, flights, strict=True):
-            if flight and flight > pieces:
-                raise DescriptionError(
-                    f"[{section}] in_flight is {flight}, but a step has {pieces} micro-batch"
-                    f"{'es' if pieces > 1 else ''}; give as many or fewer", section, "in_flight")
-    return evaluated(problem, discipline, stages, schedule, chunks=pieces,
-                     in_flight=None if None in flights else [one for one in flights if one])
-
-
-def _parted(problem: Problem, strategy: str, shares: Mapping[str, dict[str, Any]]) -> Plan | str:
-    key = _PARTED[strategy]
-    boards: list[Board] = []
-    values: list[Any] = []
-    for section, share in shares.items():
-        if len(share["boards"]) != 1 or tuple(share["layers"]) != problem.numbers:
-            raise DescriptionError(f"[{section}] must have one board and all layers, 1 to "
-                                   f"{len(problem.layers)}, for {strategy}", section)
-        if key not in share:
-            raise DescriptionError(f"[{section}] has no {key}: a board without work; give it to "
-                                   f"all shares", section, key)
-        boards += share["boards"]
-        values.append(share[key])
-    if len(boards) < 2:
-        raise DescriptionError(f"{strategy} needs two shares at least, not one", "shares")
-    total, wanted = sum(values), problem.micro_batches if key == "micro_batches" else 1
-    if abs(total - wanted) > _SLIP * (key == "part"):
-        raise DescriptionError(f"{key} of all shares must sum up to {wanted}, not {total:g}; "
-                               f"correct them",
-                               "shares", "")
-    problem.cluster.require_joined(boards)
-    if strategy == samples.NAME:
-        return samples.evaluated_samples(problem, boards, values)
-    if problem.statistics.sampled:
-        raise DescriptionError(f"{strategy} works on the whole graph; leave --sampler out", "plan",
-                               "strategy")
-    if strategy == vertex_cut.NAME:
-        return vertex_cut.evaluated_cut(problem, boards, values)
-    return graph_parts.evaluated_parts(problem, boards, parts=values,
-                                       hidden=strategy == graph_parts.STALE_NAME)
+        found.append(GivenShare(section, tuple(boards[one] for one in given["boards"]),
+                                given["layers"], given.get(strategy.share_key)))
+    _check_keys(shares, strategy)
+    return tuple(found)

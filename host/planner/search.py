@@ -1,47 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Asks every strategy, and compares what they found."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from hypercast.errors import InputError
 from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan, Refusal, pareto
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.strategies import (
-    bapipe,
-    equal_layers,
-    gnnpipe,
-    graph_parts,
-    graphpipe,
-    one_board,
-    pipedream,
-    piper,
-    samples,
-    vertex_cut,
-)
+from hypercast.host.planner.strategies import STRATEGIES
 
-__all__ = ["STRATEGIES", "PlanComparison", "search"]
-
-#: Yields the best plan of a way to split a training, as ``fastest`` does, or why there is none.
-Strategy: TypeAlias = Callable[[Problem], Iterator[Plan | Refusal]]
-
-#: Strategies by name.
-STRATEGIES: Mapping[str, Strategy] = {
-    one_board.DISCIPLINE.strategy: one_board.plans,
-    samples.NAME: samples.plans,
-    graph_parts.EXACT_NAME: graph_parts.exact,
-    equal_layers.ONE_BY_ONE.strategy: equal_layers.one_by_one,
-    equal_layers.GPIPE.strategy: equal_layers.gpipe,
-    bapipe.DISCIPLINE.strategy: bapipe.plans,
-    graphpipe.DISCIPLINE.strategy: graphpipe.plans,
-    piper.DISCIPLINE.strategy: piper.plans,
-    pipedream.DISCIPLINE.strategy: pipedream.plans,
-    pipedream.TWO_VERSIONS.strategy: pipedream.plans_2bw,
-    graph_parts.STALE_NAME: graph_parts.stale,
-    gnnpipe.DISCIPLINE.strategy: gnnpipe.plans,
-    vertex_cut.NAME: vertex_cut.plans,
-}
+__all__ = ["PlanComparison", "search"]
 
 
 @dataclass(frozen=True)
@@ -100,7 +68,7 @@ def search(problem: Problem, progress: Callable[[str], None] = lambda text: None
     plans, refusals = list[Plan](), list[Refusal]()
     for name, strategy in STRATEGIES.items():
         progress(name)
-        for one in strategy(problem):
+        for one in strategy.plans(problem):
             if isinstance(one, Plan):
                 plans.append(one)
             else:

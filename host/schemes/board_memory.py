@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.cluster_error import ClusterError
@@ -20,7 +20,6 @@ from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.host.processes.timed_group import boards_of
-from hypercast.host.schemes.sharing import LAYERS
 from hypercast.reference.initial_model import InitialModel
 
 __all__ = ["check_board_memory", "check_boards"]

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.schemes.board_memory import check_boards
 from hypercast.host.schemes.graph_parts import divided, in_chunks, parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds
-from hypercast.host.schemes.sharing import LAYERS, smoothing_of
+from hypercast.host.schemes.sharing import smoothing_of
 from hypercast.reference.initial_model import InitialModel
 
 __all__ = ["GraphShares", "graph_shares"]

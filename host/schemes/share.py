@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -30,7 +30,7 @@ from hypercast.host.schemes.older_weights_pipeline import (
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import LAYERS, agree, versions
+from hypercast.host.schemes.sharing import agree, versions
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 
 from hypercast import __version__
-from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.assignment import GRAPH, LAYERS, SAMPLES, Assignment
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import ON_DEVICE, Device
@@ -24,12 +24,9 @@ from hypercast.host.processes.group import Group
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
-__all__ = ["GRAPH", "LAYERS", "SCHEMES", "agree", "check_alone", "check_device_names",
-           "check_evaluator", "check_micro_batches", "check_sharing", "completed", "smoothing_of",
-           "versions"]
+__all__ = ["agree", "check_alone", "check_device_names", "check_evaluator",
+           "check_micro_batches", "check_sharing", "completed", "smoothing_of", "versions"]
 
-#: Ways to share a training: what each board has its own of.
-SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
 #: Source that decides the bits of a training.
 _SOURCES = ("reference", "rtl", "host/cluster", "host/compiler", "host/graphs", "host/runtime",
             "host/training")

@@ -6,8 +6,8 @@ from itertools import groupby, pairwise
 from typing import Any
 
 from hypercast.errors import InputError, require
-from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.schemes.sharing import GRAPH, LAYERS, smoothing_of
+from hypercast.host.cluster.assignment import GRAPH, LAYERS, Assignment
+from hypercast.host.schemes.sharing import smoothing_of
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["assignment_of", "staleness_of"]

@@ -15,19 +15,16 @@ from hypercast.host.cycle_model.default_orders import YARDSTICK, expected_worklo
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
-from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import LOOPED, Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
-from hypercast.host.planner.plan import NOT_YET, Plan
+from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.plan_file import load_plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.statistics import Part, Statistics, summed_edges
-from hypercast.host.planner.strategies import gnnpipe, pipedream, vertex_cut
-from hypercast.host.planner.strategies.graph_parts import part_counts
+from hypercast.host.planner.strategies import STRATEGIES
 from hypercast.host.schemes.sample_source import SampleSource
-from hypercast.host.schemes.sharing import GRAPH, LAYERS, SAMPLES
 from hypercast.host.training.ordering import (
     ordered_for_graph,
     ordered_for_numbers,
@@ -82,7 +79,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
                        lambda: ordered_for_graph(network, graph, recipe.element_width))
     boards = len(cluster.boards)
     if counts is None:
-        counts = {*part_counts(boards), *(gnnpipe.CHUNKS if boards > 1 else ())}
+        counts = [count for strategy in STRATEGIES.values() for count in strategy.counts(boards)]
     counts = sorted(count for count in {*counts} if count <= graph.vertices)
     divisions = tuple(_divisions(matrix, counts, vertex_work(network), progress))
     for count in counts:
@@ -207,7 +204,7 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
     DescriptionError
         If that cannot be trained.
     """
-    if plan.trains == NOT_YET:
+    if not plan.assignment:
         how = ", ".join(filter(None, (plan.scheme, plan.schedule, "layers split by columns"
                                       if plan.split else "")))
         raise DescriptionError(
@@ -217,42 +214,16 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
             f"and paths, or with older weights, or GPipe for chunks of the graph; plan anew, or "
             f"edit the plan",
             "plan", "strategy")
-    shares = plan.shares
-    if plan.scheme == vertex_cut.SCHEME:
-        return Assignment(scheme=SAMPLES, boards=plan.boards, micro_batches=(1,) * len(shares))
-    if any(share.micro_batches for share in shares):
-        return Assignment(scheme=SAMPLES, boards=plan.boards,
-                          micro_batches=tuple(share.micro_batches or 0 for share in shares))
-    if any(share.part for share in shares):
-        return Assignment(scheme=GRAPH, boards=plan.boards,
-                          smoothing=None if plan.exact else smoothing,
-                          parts=tuple(share.part or 0.0 for share in shares))
-    if len(shares) == 1 and len(plan.boards) > 1:  # all layers; boards take samples in turn
-        return Assignment(scheme=SAMPLES, boards=plan.boards, micro_batches=tuple(
-            len(range(first, plan.pieces, len(plan.boards)))
-            for first in range(len(plan.boards))))
-    shares = tuple(sorted(shares, key=lambda share: min(share.layers)))
-    stashing = plan.strategy == pipedream.DISCIPLINE.strategy and not plan.exact
-    chunked = plan.scheme == gnnpipe.DISCIPLINE.scheme
-    return Assignment(
-        scheme=LAYERS, boards=tuple(share.boards[0] for share in shares),
-        runs=tuple(range(min(share.layers), max(share.layers) + 1) for share in shares),
-        in_flight=tuple(share.in_flight or 1 for share in shares),
-        versions=2 if plan.strategy == pipedream.TWO_VERSIONS.strategy else 1,
-        stages=len(shares) if stashing else 0, chunks=plan.pieces if chunked else 0)
+    if plan.assignment.smoothing is None:
+        return plan.assignment
+    return replace(plan.assignment, smoothing=smoothing)
 
 
 def planned_description(description: Description, problem: Problem, plan: Plan) -> Description:
     """The description of what is trained by a plan.
 
-    It has the orders of products that were planned with. If the plan cuts vertices, its parts are
-    the samples of a step.
+    It has the orders of products that were planned with, and what the strategy changes.
     """
     network = problem.layers[0].network
-    found = replace(description, model=replace(
-        description.model, order=tuple(layer.order for layer in network.layers)))
-    if plan.scheme != vertex_cut.SCHEME:
-        return found
-    parts = len(plan.shares)
-    return replace(found, sampling=Sampling(sampler="cut", parts=parts),
-                   recipe=replace(found.recipe, micro_batches=parts))
+    return STRATEGIES[plan.strategy].describe(replace(description, model=replace(
+        description.model, order=tuple(layer.order for layer in network.layers))), plan)

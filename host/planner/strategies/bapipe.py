@@ -11,13 +11,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of, schedules_for
-from hypercast.host.planner.plan import NOT_YET, Plan, Refusal, fastest
+from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
-__all__ = ["DISCIPLINE", "board_orders", "plans"]
+__all__ = ["DISCIPLINE", "STRATEGY", "board_orders", "plans"]
 
 DISCIPLINE = Discipline(strategy="BaPipe")
 
@@ -33,7 +34,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if max(pieces) > 1:
         parts = list[Plan]()
         _try(problem.split(pieces), parts, reasons)
-        found += [replace(plan, split=pieces, trains=NOT_YET) for plan in parts]
+        found += [replace(plan, split=pieces, assignment=None) for plan in parts]
     if found:
         yield from fastest(found)
         return
@@ -81,3 +82,6 @@ def board_orders(problem: Problem, count: int) -> list[tuple[Board, ...]]:
     kinds = {tuple(board.speed for board in order): order
              for order in (fastest, fastest[::-1], listed)}
     return list(kinds.values())
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans)

@@ -7,12 +7,14 @@
 from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import refused
 
-__all__ = ["GPIPE", "ONE_BY_ONE", "equal_stages", "gpipe", "obstacle", "one_by_one"]
+__all__ = ["GPIPE", "GPIPE_STRATEGY", "ONE_BY_ONE", "ONE_BY_ONE_STRATEGY", "equal_stages", "gpipe",
+           "obstacle", "one_by_one"]
 
 GPIPE = Discipline(strategy="GPipe, equal layers")
 ONE_BY_ONE = Discipline(strategy="layers one after another")
@@ -60,3 +62,7 @@ def _plans(problem: Problem, discipline: Discipline, schedule: str, *,
         yield min(plans, key=lambda plan: plan.seconds)
     else:
         yield Refusal(strategy=discipline.strategy, reason=str(found[-1]))
+
+
+ONE_BY_ONE_STRATEGY = pipeline_strategy(ONE_BY_ONE, one_by_one)
+GPIPE_STRATEGY = pipeline_strategy(GPIPE, gpipe)

@@ -5,8 +5,9 @@
 reads rows of the chunks before it in this epoch, and of those after it in the last one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
@@ -14,12 +15,12 @@ from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.bapipe import board_orders
 from hypercast.host.planner.strategies.equal_layers import obstacle
 
-__all__ = ["CHUNKS", "DISCIPLINE", "plans"]
+__all__ = ["DISCIPLINE", "STRATEGY", "plans"]
 
 DISCIPLINE = Discipline(strategy="GNNPipe", scheme="chunks through layers", chunked=True,
                         staleness="rows of later chunks, 1 epoch")
 #: Numbers of chunks that are tried.
-CHUNKS = (2, 4, 8, 16, 32)
+_CHUNKS = (2, 4, 8, 16, 32)
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
@@ -32,7 +33,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if reason := refused(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
-    allowed = [chunks for chunks in CHUNKS if chunks <= problem.statistics.vertices[0]]
+    allowed = [chunks for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
     most = max(allowed, default=1)
     ranges, found = Ranges(problem, most), list[Plan]()
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
@@ -48,3 +49,10 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     else:
         yield Refusal(strategy=DISCIPLINE.strategy,
                       reason=obstacle(problem, DISCIPLINE, "GPipe", most))
+
+
+def _counts(boards: int) -> Iterable[int]:
+    return _CHUNKS if boards > 1 else ()
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans, counts=_counts)

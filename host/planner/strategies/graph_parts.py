@@ -9,29 +9,31 @@ while something else was computed.
 
 import math
 from collections.abc import Iterator, Sequence
+from functools import partial
 
+from hypercast.host.cluster.assignment import GRAPH, Assignment
 from hypercast.host.cluster.board import NO_OVERLAP, Board
 from hypercast.host.planner.chip_limits import shortage
 from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.parts_strategy import PART, parts_strategy
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import ANYTHING, EXACT, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import EXACT, Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 
-__all__ = ["EXACT_NAME", "STALE_NAME", "evaluated_parts", "exact", "part_counts",
-           "stale"]
+__all__ = ["EXACT_STRATEGY", "STALE_STRATEGY", "evaluated_parts", "exact", "part_counts", "stale"]
 
-EXACT_NAME, STALE_NAME = "graph in parallel", "PipeGCN"
+_EXACT_NAME, _STALE_NAME = "graph in parallel", "PipeGCN"
 
 
 def exact(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest with exact halos, of as many boards as is best."""
-    yield _best(problem, EXACT_NAME, hidden=False)
+    yield _best(problem, _EXACT_NAME, hidden=False)
 
 
 def stale(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest with halos of the epoch before."""
-    yield _best(problem, STALE_NAME, hidden=True)
+    yield _best(problem, _STALE_NAME, hidden=True)
 
 
 def part_counts(boards: int) -> list[int]:
@@ -54,8 +56,8 @@ def _best(problem: Problem, name: str, *, hidden: bool) -> Plan | Refusal:
     return Refusal(strategy=name, reason=str(found[-1]))
 
 
-def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
-                    parts: Sequence[float] | None = None) -> Plan | str:
+def evaluated_parts(problem: Problem, boards: Sequence[Board],
+                    parts: Sequence[float] | None = None, *, hidden: bool) -> Plan | str:
     """The ``Plan`` of parts of the graph on some boards, or why it is none.
 
     Parameters
@@ -64,12 +66,12 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         What is trained.
     boards : sequence of Board
         Two boards at least.
-    hidden : bool
-        Whether halos are those of the epoch before.
     parts : sequence of float, optional
         Share of the vertices of each board; all are done at once if not given.
+    hidden : bool
+        Whether halos are those of the epoch before.
     """
-    name = STALE_NAME if hidden else EXACT_NAME
+    name = _STALE_NAME if hidden else _EXACT_NAME
     count, layers = len(boards), range(len(problem.layers))
     exchanges, lanes = problem.exchanges, boards[0].config.lanes
     if parts is None:
@@ -118,9 +120,9 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board], *, hidden: bool,
         # Messages to several boards follow each other: one latency for all.
         seconds += passing + len(exchanges) * slow.latency
     return Plan(
-        strategy=name, scheme="graph in parallel", memory=memory,
-        trains=ANYTHING,
-        seconds=seconds,
+        strategy=name, scheme=_EXACT_NAME, memory=memory, seconds=seconds,
+        assignment=Assignment(scheme=GRAPH, boards=tuple(board.name for board in boards),
+                              parts=tuple(parts), smoothing=0.0 if hidden else None),
         traffic=float(sum(halos) * row + 16 * (count - 1) * problem.weights),
         staleness="halos, 1 epoch" if hidden else EXACT,
         shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
@@ -140,3 +142,9 @@ def _shared(whole: Statistics, parts: Sequence[float]) -> tuple[list[Statistics]
     halo = whole.halo(count)
     return [whole.part(1 / part) for part in parts], [
         round(halo * part * (1 - part) * count**2 / (count - 1)) for part in parts]
+
+
+EXACT_STRATEGY = parts_strategy(_EXACT_NAME, PART, partial(evaluated_parts, hidden=False),
+                                plans=exact, counts=part_counts)
+STALE_STRATEGY = parts_strategy(_STALE_NAME, PART, partial(evaluated_parts, hidden=True),
+                                plans=stale, counts=part_counts)

@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeAlias
 
 from hypercast.host.planner.operators import OperatorGraph
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import refused
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of
 
-__all__ = ["DISCIPLINE", "partition", "plans", "taken_apart"]
+__all__ = ["DISCIPLINE", "STRATEGY", "partition", "plans", "taken_apart"]
 
 DISCIPLINE = Discipline(strategy="GraphPipe", scheme="graph of stages", chain=False)
 #: Steps of the bisection: the bottleneck is found up to a millionth of the whole.
@@ -329,3 +330,6 @@ class _Dealer:
             else:
                 found.append(_Dealt(stages, first))
         return found
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans)

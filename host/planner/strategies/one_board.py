@@ -3,11 +3,12 @@
 
 from collections.abc import Iterator
 
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 
-__all__ = ["DISCIPLINE", "plans"]
+__all__ = ["DISCIPLINE", "STRATEGY", "plans"]
 
 DISCIPLINE = Discipline(strategy="one board", scheme="one board", chain=False)
 
@@ -22,3 +23,6 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
             return
         reasons.append(found)
     yield Refusal(strategy=DISCIPLINE.strategy, reason=reasons[0])
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans)

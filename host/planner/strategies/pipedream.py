@@ -12,13 +12,14 @@ from typing import NamedTuple
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.reduction import reduction_seconds
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges, refused
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
-__all__ = ["DISCIPLINE", "TWO_VERSIONS", "plans", "plans_2bw"]
+__all__ = ["DISCIPLINE", "STRATEGY", "TWO_VERSIONS", "TWO_VERSIONS_STRATEGY", "plans", "plans_2bw"]
 
 DISCIPLINE = Discipline(strategy="PipeDream", flush=False, versions=0,
                         staleness="weights, by the stages behind")
@@ -150,3 +151,7 @@ def _partition(problem: Problem, widest: int) -> list[BoardStage]:
         stages.append(BoardStage(tuple(range(begin, end)), taken))
         first += width
     return stages
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans)
+TWO_VERSIONS_STRATEGY = pipeline_strategy(TWO_VERSIONS, plans_2bw)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from hypercast.host.planner.operators import OperatorGraph
+from hypercast.host.planner.pipeline_strategy import pipeline_strategy
 from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
@@ -18,7 +19,7 @@ from hypercast.host.planner.ranges import refused
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of, numbers_of
 from hypercast.reference.array_types import FloatArray, IntArray
 
-__all__ = ["DISCIPLINE", "MOST_DOWNSETS", "partition", "plans"]
+__all__ = ["DISCIPLINE", "MOST_DOWNSETS", "STRATEGY", "partition", "plans"]
 
 DISCIPLINE = Discipline(strategy="Piper")
 #: More downsets are not searched: time grows with their square.
@@ -158,3 +159,6 @@ def _larger(downset: int, needs: list[int], seconds: list[float]) -> Iterator[tu
                 seen.add(larger)
                 todo.append((larger, time + seconds[number]))
                 yield todo[-1]
+
+
+STRATEGY = pipeline_strategy(DISCIPLINE, plans)

@@ -4,35 +4,35 @@
 import heapq
 from collections.abc import Iterator, Sequence
 
-from hypercast.host.cluster.assignment import turns
+from hypercast.host.cluster.assignment import SAMPLES, Assignment, turns
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.chip_limits import SUMMED, shortage
+from hypercast.host.planner.parts_strategy import MICRO_BATCHES, parts_strategy
 from hypercast.host.planner.pipelines import (
-    SAMPLES,
     BoardStage,
     agreed_seconds,
     reduced_seconds,
     stage_footprint,
 )
-from hypercast.host.planner.plan import ANYTHING, Plan, PlannedShare, Refusal
+from hypercast.host.planner.plan import Plan, PlannedShare, Refusal
 from hypercast.host.planner.problem import Problem
 
-__all__ = ["NAME", "evaluated_samples", "plans"]
+__all__ = ["STRATEGY", "evaluated_samples", "plans"]
 
-NAME = SAMPLES
+_NAME = "samples in parallel"
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest, of as many boards as is best."""
     if not problem.statistics.sampled:
-        yield Refusal(strategy=NAME, reason="there are no samples: every step works on the whole "
-                                            "graph; give --sampler")
+        yield Refusal(strategy=_NAME, reason="there are no samples: every step works on the whole "
+                                             "graph; give --sampler")
         return
     if problem.micro_batches < 2:
-        yield Refusal(strategy=NAME, reason=f"a step has one sample; {problem.more_micro_batches}")
+        yield Refusal(strategy=_NAME, reason=f"a step has one sample; {problem.more_micro_batches}")
         return
     if len(problem.boards) < 2:
-        yield Refusal(strategy=NAME, reason="there is one board only")
+        yield Refusal(strategy=_NAME, reason="there is one board only")
         return
     found = [evaluated_samples(problem, problem.fastest[:count])
              for count in range(2, min(len(problem.boards), problem.micro_batches) + 1)]
@@ -40,7 +40,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if plans:
         yield min(plans, key=lambda plan: plan.seconds)
     else:
-        yield Refusal(strategy=NAME, reason=str(found[0]))
+        yield Refusal(strategy=_NAME, reason=str(found[0]))
 
 
 def evaluated_samples(problem: Problem, boards: Sequence[Board],
@@ -75,8 +75,9 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
         return max(order[:size].count(board) * seconds for board, seconds in enumerate(each))
 
     return Plan(
-        strategy=NAME, scheme=NAME, pieces=problem.micro_batches, memory=memory,
-        trains=ANYTHING,
+        strategy=_NAME, scheme=_NAME, pieces=problem.micro_batches, memory=memory,
+        assignment=Assignment(scheme=SAMPLES, boards=tuple(board.name for board in boards),
+                              micro_batches=tuple(counts)),
         seconds=problem.mean_step(computing) + reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards),
         traffic=16.0 * (len(boards) - 1) * problem.weights,
@@ -94,3 +95,6 @@ def _dealt(micro_batches: int, each: Sequence[float]) -> list[int]:
         taken[number] += 1
         heapq.heappush(done, (end + each[number], number))
     return taken
+
+
+STRATEGY = parts_strategy(_NAME, MICRO_BATCHES, evaluated_samples, plans=plans)

@@ -9,24 +9,27 @@ Distributed GNN Training with Vertex Cut, 2023).
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from hypercast.host.cluster.assignment import SAMPLES, Assignment
 from hypercast.host.cluster.board import Board
+from hypercast.host.description.description import Description
+from hypercast.host.description.sampling import Sampling
 from hypercast.host.planner.chip_limits import SUMMED, shortage
+from hypercast.host.planner.parts_strategy import PART, parts_strategy
 from hypercast.host.planner.pipelines import agreed_seconds, evenly, reduced_seconds
-from hypercast.host.planner.plan import ANYTHING, NOT_YET, Plan, PlannedShare, Refusal, fastest
+from hypercast.host.planner.plan import Plan, PlannedShare, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies.graph_parts import part_counts
 
-__all__ = ["NAME", "SCHEME", "evaluated_cut", "plans"]
+__all__ = ["STRATEGY", "evaluated_cut", "plans"]
 
-NAME = "CoFree-GNN"
-SCHEME = "vertex cut"
+_NAME = "CoFree-GNN"
 
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest, of as many boards as is best; on unequal ones, of equal parts, too."""
     if problem.statistics.sampled:
-        yield Refusal(strategy=NAME, reason="steps work on samples; leave --sampler out to split "
-                                            "the graph itself")
+        yield Refusal(strategy=_NAME, reason="steps work on samples; leave --sampler out to split "
+                                             "the graph itself")
         return
     tried = list[Plan | str]()
     for count in part_counts(len(problem.boards)):
@@ -38,7 +41,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if found:
         yield from fastest(found)
     else:
-        yield Refusal(strategy=NAME, reason=str(tried[-1]) if tried else "there is one board only")
+        yield Refusal(strategy=_NAME, reason=str(tried[-1]) if tried else "there is one board only")
 
 
 def evaluated_cut(problem: Problem, boards: Sequence[Board],
@@ -75,11 +78,23 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
             return lacking
         memory[board.name] = need.bytes_on(board)
     return Plan(
-        strategy=NAME, scheme=SCHEME, memory=memory, staleness="another graph",
-        trains=ANYTHING if len(set(parts)) == 1 else NOT_YET,
+        strategy=_NAME, scheme="vertex cut", memory=memory, staleness="another graph",
+        assignment=Assignment(scheme=SAMPLES, boards=tuple(board.name for board in boards),
+                              micro_batches=(1,) * count) if len(set(parts)) == 1 else None,
         seconds=reduced_seconds(problem, boards, problem.weights)
         + agreed_seconds(problem, boards) + max(
             part * count * seconds for part, seconds in zip(parts, each, strict=True)),
         traffic=16.0 * (count - 1) * problem.weights,
         shares=tuple(PlannedShare(boards=(board.name,), part=part, layers=problem.numbers)
                      for board, part in zip(boards, parts, strict=True)))
+
+
+def _describe(description: Description, plan: Plan) -> Description:
+    """Parts are the samples of a step."""
+    parts = len(plan.shares)
+    return replace(description, sampling=Sampling(sampler="cut", parts=parts),
+                   recipe=replace(description.recipe, micro_batches=parts))
+
+
+STRATEGY = parts_strategy(_NAME, PART, evaluated_cut, plans=plans, describe=_describe,
+                          counts=part_counts)

@@ -19,7 +19,6 @@ from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import (
-    SAMPLES,
     SUM_BYTES,
     BoardStage,
     agreed_seconds,
@@ -302,7 +301,8 @@ def test_one_stage_of_several_boards_is_samples_in_parallel():
     found = three(1, 1)
     for discipline in (bapipe.DISCIPLINE, pipedream.DISCIPLINE):
         plan = evaluated(found, discipline, stages_of(found.boards, ((0, 1, 2), (0, 1))), "SNO")
-        assert (plan.scheme, plan.staleness, plan.trains) == (SAMPLES, EXACT, ANYTHING)
+        assert (plan.scheme, plan.staleness, plan.trains) == (
+            "samples in parallel", EXACT, ANYTHING)
     two = evaluated(found, pipedream.TWO_VERSIONS, stages_of(
         found.boards, ((0, 1, 2), (0, 1))), "SNO")
     assert (two.scheme, two.trains) == ("layers in a pipeline", NOT_YET)

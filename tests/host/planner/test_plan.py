@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The fastest plan of a strategy is kept, and the fastest that more devices can train."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.planner.plan import (
+    ANYTHING,
     EXACT,
     NOT_YET,
+    REFERENCES,
     TRAINS,
     Plan,
     PlannedShare,
@@ -17,7 +22,7 @@ from hypercast.host.planner.plan import (
 PLANS = st.lists(st.builds(
     Plan, strategy=st.just("one"), scheme=st.just("one"), shares=st.just(()),
     memory=st.just({"board": 1}), seconds=st.integers(1, 5).map(float),
-    trains=st.sampled_from(TRAINS)), max_size=6)
+    assignment=st.sampled_from([None, Assignment()]), only_references=st.booleans()), max_size=6)
 
 
 @given(PLANS)
@@ -31,9 +36,9 @@ def test_whatever_a_device_can_train_the_fastest_is_there(plans):
     assert found == sorted(found, key=lambda plan: plan.seconds)
 
 
-def plan(seconds, memory, *, staleness=EXACT, shares=(), trains=NOT_YET):
+def plan(seconds, memory, *, staleness=EXACT, shares=()):
     return Plan(strategy="one", scheme="one", shares=shares, seconds=seconds, staleness=staleness,
-                memory={"a": memory, "b": 1}, trains=trains)
+                memory={"a": memory, "b": 1})
 
 
 def test_what_a_plan_needs():
@@ -42,6 +47,13 @@ def test_what_a_plan_needs():
     found = plan(1, 7, shares=shares)
     assert (found.fullest, found.boards, found.exact) == (7, ("b", "a", "c"), True)
     assert not plan(1, 1, staleness="weights").exact
+
+
+def test_what_has_an_assignment_can_be_trained():
+    found = plan(1, 1)
+    assert (found.trains, replace(found, only_references=True).trains) == (NOT_YET, NOT_YET)
+    able = replace(found, assignment=Assignment())
+    assert (able.trains, replace(able, only_references=True).trains) == (ANYTHING, REFERENCES)
 
 
 @given(st.lists(st.builds(plan, st.integers(1, 4), st.integers(1, 4), staleness=st.sampled_from(

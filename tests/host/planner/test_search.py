@@ -9,14 +9,16 @@ import tomli_w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.gantt import draw_gantt
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, REFERENCES, Plan, Refusal
 from hypercast.host.planner.plan_file import load_plan, plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.search import STRATEGIES, PlanComparison, search
+from hypercast.host.planner.search import PlanComparison, search
 from hypercast.host.planner.statistics import Statistics
+from hypercast.host.planner.strategies import STRATEGIES
 from hypercast.reference.network import Network
 from tests.host.planner.test_pipelines import GRAPH, joined, networks
 
@@ -237,7 +239,8 @@ def test_every_strategy_has_an_answer_for_any_network(model, boards, gigabits, s
 def test_the_best_is_the_first_that_is_wanted():
     def plan(name, staleness=EXACT, trains=ANYTHING):
         return Plan(strategy=name, scheme="", shares=(), seconds=1, memory={}, staleness=staleness,
-                    trains=trains)
+                    assignment=None if trains == NOT_YET else Assignment(),
+                    only_references=trains == REFERENCES)
 
     comparison = PlanComparison((
         plan("a", "weights", NOT_YET), plan("b", trains=NOT_YET), plan("c", "halos", REFERENCES),
