@@ -5,6 +5,7 @@ from pathlib import Path
 
 import click
 
+from hypercast.errors import InputError
 from hypercast.host.commands.chip_folder import require_chip_folder, write_chip
 from hypercast.host.commands.options import FOLDER, configuration, json_option, print_json
 from hypercast.host.commands.progress_text import ProgressText
@@ -58,7 +59,7 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
         options = ExportOptions(
             external=memory == "axi", top_name=top_name, prefix=prefix, sources=sources,
             ultra_ram=not no_ultra_ram)
-    except ValueError as error:
+    except InputError as error:
         raise click.UsageError(str(error)) from error
     description = manifest(config, options)
     require_chip_folder(output, description)

@@ -4,6 +4,7 @@
 from dataclasses import fields
 from typing import Any
 
+from hypercast.errors import InputError
 from hypercast.host.description.conversion import DescriptionError, call_text, checked
 from hypercast.host.runtime.mapped_transport import MAPPED, mapped_place
 from hypercast.host.runtime.serial.discovery import serial_address
@@ -118,6 +119,6 @@ def _check_name(name: str) -> None:
             mapped_place(name)
         else:
             serial_address(name)
-    except ValueError as error:
+    except InputError as error:
         others = "xdma:FILE", "mapped:FILE[@ADDRESS]", *DEVICES
         raise DescriptionError(f"{error}; or {' or '.join(others)}", "device", "name") from None

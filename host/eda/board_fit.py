@@ -8,6 +8,7 @@ from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.hbm_board import check as check_channels
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
+from hypercast.errors import InputError
 from hypercast.host.eda.fit import check_fit
 from hypercast.host.eda.target import target_of
 from hypercast.rtl.config import Config, ConfigurationError
@@ -47,7 +48,7 @@ def check_board(name: str, config: Config, note: Callable[[str], None]) -> None:
               folded=name in SERIAL_BOARDS, external=name not in SERIAL_BOARDS)
     try:
         target = target_of(name)
-    except ValueError:  # there are no estimates for this FPGA
+    except InputError:  # there are no estimates for this FPGA
         return
     shares = {kind: share for kind, share in target.shares(config).items() if share > 1}
     taken = ", ".join(f"{share:.0%} of {kind}" for kind, share in shares.items())

@@ -51,6 +51,6 @@ def open_transport(name: str, config: Config, *, waves: Waves | None = None,
         return open_mapped(name)
     try:
         serial_address(name)
-    except ValueError as error:
+    except InputError as error:
         raise InputError(f"{error}; or {XDMA}FILE or {MAPPED}FILE[@ADDRESS] or {RTL}") from None
     return open_serial(name, config)

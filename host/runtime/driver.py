@@ -8,7 +8,7 @@ from itertools import chain, starmap
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.errors import HypercastError
+from hypercast.errors import HypercastError, InputError
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.packing import undeal, unpack_entry, unpack_panels, unpack_rows
@@ -361,7 +361,7 @@ class Driver:
         """Training steps of the program at row ``entry``."""
         try:
             return self._program.steps(entry)
-        except ValueError as error:
+        except InputError as error:
             raise DeviceError(str(error)) from error
 
     def _read_count(self) -> tuple[int, ...]:
