@@ -19,7 +19,7 @@ class GivenShare(NamedTuple):
     Attributes
     ----------
     section : str
-        Its section, as errors name it.
+        Name of the section, as errors have it.
     boards : tuple of Board
         The boards that are named.
     layers : tuple of int

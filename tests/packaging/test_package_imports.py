@@ -151,7 +151,7 @@ def test_an_import_of_a_room_below_is_found(at, text):
 
 
 def test_folders_beside_each_other_import_in_no_circle():
-    """Those in a room, too; but what is right in a folder is one with all folders in it."""
+    """Folders within a room are compared, too; what is right in a folder is one with all in it."""
     found = {}
     for path in MODULES.values():
         for other in (MODULES[name] for name in imports(path) & MODULES.keys()):
