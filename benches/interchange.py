@@ -16,6 +16,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from threadpoolctl import threadpool_limits
 
+from hypercast.benches.epochs import community_graph
 from hypercast.benches.figure import Figure
 from hypercast.errors import NotFoundError
 from hypercast.host.description.model import Model
@@ -34,8 +35,6 @@ _HIDDEN, _EPOCHS, _SEEDS = 64, 200, 5
 _RATE, _DECAY, _DROPOUT = 0.01, 5e-4, 0.5
 #: Percent of the largest logit, percent of the vertices, and points.
 _LOGITS_BAR, _ARGMAX_BAR, _ACCURACY_BAR = 0.3, 99.9, 1.0
-_BUNDLED = "blocks"
-
 
 #: (V, C) logits of the same weights, here and there.
 _Logits: TypeAlias = tuple[FloatArray, FloatArray]
@@ -49,7 +48,11 @@ class _Trained(NamedTuple):
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
-    """The figures, of Cora in the folder ``data``, else of a bundled graph.
+    """The figures, of Cora in the folder ``data``, else of a generated graph.
+
+    Accuracies have a bar on Cora only. On the generated graph, trainings of GIN by this recipe
+    differ more from seed to seed, here as there. The bundled graphs are too small: on those, GIN
+    learns nothing, and the logits of all classes are about the same.
 
     Raises
     ------
@@ -60,12 +63,14 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                    if not importlib.util.find_spec(name)]:
         raise NotFoundError(f"{' and '.join(missing)} not installed, which this bench "
                             f"compares with; pip install torch torch_geometric")
-    graph = Graph.load(data or _BUNDLED).with_normalised_features()
-    return interchange_figures("Cora" if data else _BUNDLED, graph, epochs=_EPOCHS, seeds=_SEEDS,
-                               progress=progress)
+    graph = Graph.load(data) if data else community_graph(
+        2000, classes=4, degree=5.0, same=0.9, features=50, train=0.2)
+    return interchange_figures(
+        "Cora" if data else "generated", graph.with_normalised_features(), epochs=_EPOCHS,
+        seeds=_SEEDS, bar=_ACCURACY_BAR if data else None, progress=progress)
 
 
-def interchange_figures(title: str, graph: Graph, *, epochs: int, seeds: int,
+def interchange_figures(title: str, graph: Graph, *, epochs: int, seeds: int, bar: float | None,
                         progress: Callable[[str], None]) -> list[Figure]:
     """Train here and there, with the same recipe and initial weights, and exchange the weights.
 
@@ -77,6 +82,8 @@ def interchange_figures(title: str, graph: Graph, *, epochs: int, seeds: int,
         What is trained on.
     epochs, seeds : int
         Epochs of a training, and trainings of each model.
+    bar : float or None
+        By how many points accuracies may differ, if that is judged.
     progress : callable
         Called with a line of text before each training.
     """
@@ -102,7 +109,7 @@ def interchange_figures(title: str, graph: Graph, *, epochs: int, seeds: int,
                    unit="%"),
             Figure(name=f"{title}, {other}: that of PyTorch Geometric", value=beside, unit="%"),
             Figure(name=f"{title}, {other}: between the two", value=abs(here - beside),
-                   unit="points", bar=_ACCURACY_BAR, relation="<="),
+                   unit="points", bar=bar, relation="<="),
             Figure(name=f"{title}, {other}: an epoch on the reference / there, one thread",
                    value=pace, unit="x")]
     return figures

@@ -22,11 +22,12 @@ def test_what_is_missing_is_named(monkeypatch):
 def test_weights_are_exchanged():
     pytest.importorskip("torch_geometric")
     figures = interchange_figures("karate", Graph.load("karate"), epochs=10, seeds=1,
-                                  progress=lambda text: None)
+                                  bar=100.0, progress=lambda text: None)
     found = {one.name: one for one in figures}
     for kind in ("GCN", "GraphSAGE", "GIN"):
         for way in ("to", "from"):
             name = f"karate, {kind}: {way} PyTorch Geometric"
             assert found[f"{name}: largest difference of logits, of the largest"].passed
             assert found[f"{name}: vertices with the same class, of all seeds"].passed
+        assert found[f"karate, {kind}: between the two"].bar == 100
         assert found[f"karate, {kind}: an epoch on the reference / there, one thread"].value > 0
