@@ -27,7 +27,7 @@ BENCHES = {
     "ip": "exported chips in tools: lint, elaboration, FuseSoC's targets; time of an export",
     "link": "the serial link: a training through a pseudo-terminal, throughput, faults of the line",
     "model": "the cycle model against the simulated chip, on many small workloads",
-    "mutants": "small mistakes put into hardware, reference and compiler, and found by tests",
+    "mutants": "small mistakes put into hardware, reference and host, and found by tests",
     "noc": "efficiency, balance, fairness and scaling of the network under traffic",
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
     "plan": "the planner: schedules, searches, and systems that split a training side by side",
