@@ -77,7 +77,7 @@ def check(proofs: Iterable[Proof]) -> Iterator[Verdict]:
             top.rmdir()
 
 
-def _prepared(proofs, top):
+def _prepared(proofs: Iterable[Proof], top: Path) -> Iterator[Path]:
     """A folder for each proof; blocks are elaborated one after the other."""
     for number, proof in enumerate(proofs):
         directory = top / str(number)
@@ -86,7 +86,7 @@ def _prepared(proofs, top):
         yield directory
 
 
-def _solve(proof, directory):
+def _solve(proof: Proof, directory: Path) -> Verdict:
     start = time.perf_counter()
     try:
         length = solve(directory, proof.cycles)

@@ -34,7 +34,7 @@ class Inside:
         self._fragment = Fragment.get(dut, None)
         m.submodules.dut = _Elaborated(self._fragment)
 
-    def _find(self, path):
+    def _find(self, path: str) -> tuple[Fragment, str]:
         *blocks, name = path.split(".")
         fragment = self._fragment
         for block in blocks:
@@ -42,7 +42,7 @@ class Inside:
         return fragment, name
 
     @staticmethod
-    def _part(fragment, name):
+    def _part(fragment: Fragment, name: str) -> Fragment:
         [part] = (part for part, own, _ in fragment.subfragments if own == name)
         return part
 
@@ -88,7 +88,7 @@ class Inside:
         return data
 
 
-def _has_name(signal, number):
+def _has_name(signal: Signal, number: int) -> bool:
     try:
         signal.decoder(number)
     except KeyError:

@@ -45,7 +45,7 @@ class Proof:
     limit: str = ""
     slow: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if (self.cycles is None) == bool(self.limit):
             raise InputError(f"{self.name}: proofs of some cycles, and only those, have a limit")
 

@@ -5,10 +5,9 @@ import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from amaranth.back import rtlil
-from amaranth.hdl import ClockDomain, Module, Signal, Value
+from amaranth.hdl import ClockDomain, Module, Signal, Value, ValueLike
 
 from hypercast.errors import HypercastError
 from hypercast.rtl.export.yosys import YOSYS
@@ -36,9 +35,9 @@ class Bench:
     module : Module
         Contains the block, narrows its inputs by ``Assume`` to what the contracts allow, and states
         by ``Assert`` what the block promises.
-    inputs : list of Value
+    inputs : list of ValueLike
         Free in every cycle.
-    reach : list of Value
+    reach : list of ValueLike
         Conditions that must be possible within the cycles proved, or else 20: they show that the
         assumptions leave room for what the proof is about.
     parts : str
@@ -46,8 +45,8 @@ class Bench:
     """
 
     module: Module
-    inputs: list[Any]
-    reach: list[Any]
+    inputs: list[ValueLike]
+    reach: list[ValueLike]
     parts: str = ""
 
 
@@ -107,7 +106,7 @@ def prove(bench: Bench, directory: Path, cycles: int | None = None) -> int | Non
     return solve(directory, cycles)
 
 
-def _yosys(directory, *commands):
+def _yosys(directory: Path, *commands: str) -> str:
     """Run a script and return its log; an error in it, such as a proof that fails, is raised."""
     try:
         result = subprocess.run([*YOSYS, "-p", "; ".join(commands)], cwd=directory,

@@ -1,14 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The words that properties are written in."""
 
-from typing import Any
+from typing import NamedTuple
 
-from amaranth.hdl import Assume, Module, Signal, Value
+from amaranth.hdl import Assume, Module, Signal, Value, ValueLike
+from amaranth.lib import stream
 
-__all__ = ["constant", "held", "past"]
+__all__ = ["Handshake", "constant", "held", "past"]
 
 
-def past(m: Module, value: Value) -> Signal:
+class Handshake(NamedTuple):
+    """Signals that keep the rules of a stream, of a port that is none.
+
+    Attributes
+    ----------
+    valid, ready, payload : Value
+        As of a stream.
+    """
+
+    valid: Value
+    ready: Value
+    payload: Value
+
+
+def past(m: Module, value: ValueLike) -> Signal:
     """``value`` in the cycle before; zero in the first. Not for use under an ``m.If``."""
     register = Signal.like(Value.cast(value), name="past", init=0)
     m.d.sync += register.eq(value)
@@ -23,8 +38,8 @@ def constant(m: Module, value: Value) -> None:
         m.d.comb += Assume(value == before)
 
 
-def held(m: Module, stream: Any) -> Value:
-    """Whether ``stream`` still offers what it offered in the last cycle in vain."""
-    payload = Value.cast(stream.payload)
-    waited = past(m, stream.valid & ~stream.ready)
-    return ~waited | (stream.valid & (payload == past(m, payload)))
+def held(m: Module, offer: stream.Interface | Handshake) -> Value:
+    """Whether a stream still offers what it offered in the last cycle in vain."""
+    payload = Value.cast(offer.payload)
+    waited = past(m, offer.valid & ~offer.ready)
+    return ~waited | (offer.valid & (payload == past(m, payload)))

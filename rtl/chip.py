@@ -139,7 +139,7 @@ class Chip(wiring.Component):
         port = {"bulk": In(BulkAxi())} if bulk else {}
         super().__init__({"axi": In(AxiLite()), **port, **memory})
 
-    def _core(self, reset):
+    def _core(self, reset: Signal) -> wiring.Component:
         if self._converted:
             return Converted(f"{self._prefix}{CORE_MODULE}",
                              core_signature(self._config, external=self._external,
@@ -156,7 +156,7 @@ class Chip(wiring.Component):
         connect(m, flipped(self.axi), control.axi)
         if self._bulk:
             connect(m, flipped(self.bulk), control.bulk)
-        parts = {"control": control}
+        parts: dict[int | str, wiring.Component] = {"control": control}
         for index in range(config.cores):
             # Each has a register for its reset, which many wires lead to.
             reset = Signal(init=1, name=f"reset_{index}")
@@ -183,7 +183,7 @@ class Chip(wiring.Component):
         return m
 
 
-def _port(part, name):
+def _port(part: wiring.Component, name: str) -> Value:
     """The member of a part that is called ``name`` in its converted module."""
     for step in name.split("__"):
         part = part[int(step)] if step.isdigit() else getattr(part, step)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """One core: engines, memory channels, router, and the wires between them."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -149,8 +149,8 @@ class Core(wiring.Component):
             connect(m, router.outgoing[dimension], flipped(self.outgoing[dimension]))
             connect(m, router.incoming[dimension], flipped(self.incoming[dimension]))
         m.submodules.injection = injection = StreamMerge(flit(config), 3)
-        for index, source in enumerate((sender, array, vector)):
-            connect(m, source.flits, injection.i[index])
+        for index, flits in enumerate((sender.flits, array.flits, vector.flits)):
+            connect(m, flits, injection.i[index])
         connect(m, injection.o, router.inject)
         for port in range(config.eject):
             connect(m, router.eject[port], receiver.flits[port])
@@ -235,7 +235,7 @@ class Core(wiring.Component):
         aggregate = OPERANDS[isa.Opcode.AGGREGATE](issue.instruction)
         update = OPERANDS[isa.Opcode.UPDATE](issue.instruction)
 
-        def starts(engine):
+        def starts(engine: isa.Engine) -> Value:
             return valid & Cat(header.opcode == opcode for opcode in isa.opcodes_of(engine)).any()
 
         m.d.comb += [

@@ -29,7 +29,7 @@ __all__ = [
 BEAT_WIDTH = 128
 
 
-class FlitKind(enum.Enum, shape=2):
+class FlitKind(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's own keyword
     """``isa.Kind`` with a shape."""
 
     AGGREGATE = isa.Kind.AGGREGATE

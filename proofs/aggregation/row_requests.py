@@ -19,7 +19,7 @@ from hypercast.rtl.aggregation.row_requests import RowRequests
 __all__ = ["PROOFS"]
 
 
-def _bench(limited):
+def _bench(limited: bool) -> Bench:
     """Each row is asked for once, in order; what it is for waits until its word has come.
 
     With ``limited``, the reader has commands for at most as many words as it has room for.

@@ -1,25 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The AXI4-Lite subordinate."""
 
-from types import SimpleNamespace
-
 from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
 
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import Handshake, held, past
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, Response
 
 __all__ = ["PROOFS"]
 
 
-def _response(error):
+def _response(error: Value) -> Value:
     """The response to a transaction."""
-    return Mux(error, Response.SLVERR.value, Response.OKAY.value)
+    return Mux(error, Value.cast(Response.SLVERR), Value.cast(Response.OKAY))
 
 
-def _kept(m, valid, ready, payload, ends):
+def _kept(m: Module, valid: Value, ready: Value, payload: Value,
+          ends: Value) -> tuple[Signal, Signal]:
     """Whether a transfer waits for its transaction to end, and what it was."""
     waits, kept = Signal(), Signal.like(payload)
     with m.If(valid & ready):
@@ -30,7 +29,7 @@ def _kept(m, valid, ready, payload, ends):
     return waits, kept
 
 
-def _bench():
+def _bench() -> Bench:
     """Each transaction is one access with its address and data, and ends with one response.
 
     A write without all strobes is none. Reads and writes take turns.
@@ -42,8 +41,8 @@ def _bench():
     begun = past(m, bus.valid)
     m.d.comb += Assume(~bus.done | (bus.valid & begun))
     responses = [
-        SimpleNamespace(valid=axi.bvalid, ready=axi.bready, payload=Cat(axi.bresp)),
-        SimpleNamespace(valid=axi.rvalid, ready=axi.rready, payload=Cat(axi.rdata, axi.rresp)),
+        Handshake(valid=axi.bvalid, ready=axi.bready, payload=Cat(axi.bresp)),
+        Handshake(valid=axi.rvalid, ready=axi.rready, payload=Cat(axi.rdata, axi.rresp)),
     ]
     written, read = (one.valid & ~past(m, one.valid & ~one.ready) for one in responses)
     # A response begins in the cycle after its transaction has ended.
@@ -94,7 +93,7 @@ def _bench():
     return Bench(m, [axi.awvalid, axi.awaddr, axi.wvalid, axi.wdata, axi.wstrb, axi.bready,
                      axi.arvalid, axi.araddr, axi.rready, bus.done, bus.error, bus.result],
                  [written & past(m, refused), write_waits & read_waits & bus.valid,
-                  read & (Value.cast(axi.rresp) == Response.SLVERR.value)])
+                  read & (Value.cast(axi.rresp) == Value.cast(Response.SLVERR))])
 
 
 PROOFS = [

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The controller's issue of instructions."""
 
+from collections.abc import Callable
+from contextlib import ExitStack
 from unittest.mock import patch
 
 from amaranth.hdl import Assert, Module, Mux, Signal
+from amaranth.lib import wiring
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.free import Free, inputs
@@ -12,6 +15,7 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, past
 from hypercast.rtl import layouts
+from hypercast.rtl.config import Config
 from hypercast.rtl.control import controller
 from hypercast.rtl.isa import OPERATIONS, Opcode
 from hypercast.rtl.registers import Error
@@ -24,24 +28,27 @@ _PARTS = ("ProgramMemory", "EngineStatus", "ExponentUnit", "PhaseCounters", "Wat
 _NEEDS = {opcode: operation.busy for opcode, operation in OPERATIONS.items() if operation.busy}
 
 
-def _with_free_parts(m, config):
+def _with_free_parts(
+        m: Module, config: Config) -> tuple[Inside, controller.Controller, dict[str, Free]]:
     """The controller with nothing but free parts; returns its inside, itself, and the parts."""
-    parts = {}
+    parts: dict[str, Free] = {}
 
-    def free(name, block):
-        def make(*arguments):
+    def free(name: str, block: type[wiring.Component]) -> Callable[..., Free]:
+        def make(*arguments: Config) -> Free:
             parts[name] = Free(block(*arguments))
             return parts[name]
         return make
 
     dut = controller.Controller(config)
-    with patch.multiple(controller, **{
-            name: free(name, getattr(controller, name)) for name in _PARTS}):
+    with ExitStack() as patches:
+        for name in _PARTS:
+            block = free(name, getattr(controller, name))
+            patches.enter_context(patch.object(controller, name, block))
         inside = Inside(m, dut)
     return inside, dut, parts
 
 
-def _bench():
+def _bench() -> Bench:
     """Instructions issue once each, in the order of the program, each when its engines are idle.
 
     One row of the program is watched, and says the same whenever it is read; all others may say
@@ -125,7 +132,7 @@ def _bench():
         loads & loaded, issued & past(m, issued | past(m, issued))])
 
 
-def _ending_bench():
+def _ending_bench() -> Bench:
     """What the watchdog barks at ends in a few cycles, whatever the engines do."""
     m = Module()
     inside, dut, parts = _with_free_parts(m, small(dimensions=0, program_rows=16, tensors=8))

@@ -17,7 +17,7 @@ from hypercast.rtl.registers import LIMIT_UNIT
 __all__ = ["PROOFS"]
 
 
-def _bench(patience, unit):
+def _bench(patience: int, unit: int) -> Bench:
     """It tells of a standstill and of a runaway when there is one, and only then."""
     m = Module()
     dut = watchdog.Watchdog()

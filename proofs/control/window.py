@@ -14,7 +14,7 @@ from hypercast.rtl.registers import ALL_CORES, Space
 __all__ = ["PROOFS"]
 
 
-def _bench():
+def _bench() -> Bench:
     """Each access is one request, if it is allowed, and ends once, in time.
 
     It ends with the answer, or with an error: at once if it is refused, or after ``TIMEOUT`` cycles

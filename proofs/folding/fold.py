@@ -78,7 +78,7 @@ class FoldedExample(wiring.Component):
         return m
 
 
-def _bench(levels):
+def _bench(levels: int) -> Bench:
     """Instances that have their cycles one after the other, and the folded one beside them."""
     m = Module()
     names = "o", "kept", "step"

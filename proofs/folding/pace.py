@@ -65,7 +65,7 @@ class PacedExample(wiring.Component):
         return m
 
 
-def _bench(levels):
+def _bench(levels: int) -> Bench:
     """The module enabled in the last slot, and the paced one beside it."""
     m = Module()
     slot, rounds, x = Signal(range(_SLOTS)), Signal(2), Signal(2)

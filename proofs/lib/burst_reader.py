@@ -20,7 +20,7 @@ from hypercast.rtl.limits import BURST
 __all__ = ["PROOFS"]
 
 
-def _bench(read_buffer):
+def _bench(read_buffer: int) -> Bench:
     """Each word of each command is requested once, in order; there is room for it when it comes."""
     m = Module()
     config = small(read_buffer=read_buffer, channel_words=64)

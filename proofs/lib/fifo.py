@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from amaranth.hdl import Assert, Module, Mux, Value, ValueLike
+from amaranth.hdl import Assert, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 
 from hypercast.proofs.followed import Followed
@@ -20,7 +20,7 @@ def place(start: Value, offset: ValueLike, depth: int) -> Value:
     return Mux(total >= depth, total - depth, total)
 
 
-def _assert_pointers(m, inside, path, depth, level):
+def _assert_pointers(m: Module, inside: Inside, path: str, depth: int, level: Value) -> Signal:
     consume, produce = inside.signal(f"{path}consume"), inside.signal(f"{path}produce")
     m.d.comb += [
         Assert(consume < depth), Assert(produce < depth), Assert(level <= depth),
@@ -71,7 +71,7 @@ def assert_buffered_fifo(m: Module, inside: Inside, path: str, depth: int,
             m.d.comb += Assert(word == followed.word)
 
 
-def _between(dut):
+def _between(dut: SyncFIFO | SyncFIFOBuffered) -> tuple[Module, Inside, Followed, Bench]:
     """A FIFO and a word that is followed."""
     m = Module()
     inside = Inside(m, dut)
@@ -83,7 +83,7 @@ def _between(dut):
         m, [followed.choose, dut.w_en, dut.w_data, dut.r_en], [~dut.w_rdy, full])
 
 
-def _fifo(depth):
+def _fifo(depth: int) -> Bench:
     dut = SyncFIFO(width=2, depth=depth)
     m, inside, followed, bench = _between(dut)
     m.d.comb += [
@@ -95,7 +95,7 @@ def _fifo(depth):
     return bench
 
 
-def _buffered_fifo(depth):
+def _buffered_fifo(depth: int) -> Bench:
     dut = SyncFIFOBuffered(width=2, depth=depth)
     m, inside, followed, bench = _between(dut)
     m.d.comb += [

@@ -44,7 +44,7 @@ def order(m: Module, inside: Inside, path: str, count: int) -> dict[tuple[int, i
     return before
 
 
-def _bench(count, levels):
+def _bench(count: int, levels: int) -> Bench:
     """Grants one request at once, the highest priority, then favour first; the top take turns."""
     m = Module()
     dut = PriorityArbiter(count, levels)

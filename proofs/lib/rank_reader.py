@@ -18,7 +18,7 @@ __all__ = ["PROOFS"]
 _ROWS, _PANELS = 7, 3
 
 
-def _bench(lanes):
+def _bench(lanes: int) -> Bench:
     """It asks for what the ranks take, and takes all of it, list by list."""
     m = Module()
     config = small(lanes=lanes)

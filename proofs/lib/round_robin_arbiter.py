@@ -34,7 +34,7 @@ def turns(m: Module, later: Value) -> list[Value]:
             for index, bit in enumerate(bits)]
 
 
-def _bench(count):
+def _bench(count: int) -> Bench:
     """Grants one request at once, and each before any other twice."""
     m = Module()
     dut = RoundRobinArbiter(count)

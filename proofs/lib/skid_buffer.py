@@ -41,7 +41,7 @@ def assert_skid_buffer(m: Module, inside: Inside, path: str, valid: Value, paylo
         m.d.comb += Assert(payload == followed.word)
 
 
-def _bench():
+def _bench() -> Bench:
     m = Module()
     dut = SkidBuffer(3)
     inside = Inside(m, dut)

@@ -3,7 +3,7 @@
 
 from functools import partial
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
 
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.lib.round_robin_arbiter import turns
@@ -15,7 +15,7 @@ from hypercast.rtl.lib.stream_merge import StreamMerge
 __all__ = ["PROOFS"]
 
 
-def _between(count):
+def _between(count: int) -> tuple[Module, StreamMerge, Inside, list[Value]]:
     """A module with a merge whose inputs keep the rules, the merge, its inside, and its inputs."""
     m = Module()
     dut = StreamMerge(3, count)
@@ -26,7 +26,7 @@ def _between(count):
                                            for signal in (source.valid, source.payload))]
 
 
-def _delivers(count):
+def _delivers(count: int) -> Bench:
     m, dut, _, inputs = _between(count)
     taken = [source.valid & source.ready for source in dut.i]
     payload = 0
@@ -41,7 +41,7 @@ def _delivers(count):
     return Bench(m, inputs, [dut.o.valid & ~dut.o.ready, Cat(taken).any() & dut.o.valid])
 
 
-def _is_fair(count):
+def _is_fair(count: int) -> Bench:
     m, dut, inside, inputs = _between(count)
     before = turns(m, inside.signal("arbiter.later"))
     some = Cat(source.valid & source.ready for source in dut.i).any()

@@ -13,7 +13,7 @@ from hypercast.rtl.lib.unpacker import Unpacker
 __all__ = ["PROOFS"]
 
 
-def _bench(word_width, record_width):
+def _bench(word_width: int, record_width: int) -> Bench:
     """Holds its output but for a flush, never refuses a word while it offers nothing."""
     m = Module()
     m.submodules.dut = dut = Unpacker(word_width, record_width)

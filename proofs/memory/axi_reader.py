@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The reader of AXI4."""
 
-from types import SimpleNamespace
-
-from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.followed import Followed
@@ -12,9 +10,8 @@ from hypercast.proofs.lib.skid_buffer import assert_skid_buffer
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import constant, held, past
-from hypercast.rtl.limits import BURST
-from hypercast.rtl.memory import axi_reader
+from hypercast.proofs.words import Handshake, constant, held, past
+from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
 from hypercast.rtl.memory.axi_reader import AxiReader
 
@@ -25,7 +22,7 @@ _CONFIG = small(channel_words=2048)
 _ADDRESS_WIDTH = offset_width(_CONFIG) + 2
 
 
-def _between():
+def _between() -> tuple[AxiReader, Module, Inside, list[Value]]:
     """A reader among requests that keep the rules; block, module, its inside, and free inputs."""
     m = Module()
     dut = AxiReader(_CONFIG, _ADDRESS_WIDTH)
@@ -41,7 +38,7 @@ def _between():
         axi.rdata, axi.rresp, axi.rlast]
 
 
-def _asks():
+def _asks() -> Bench:
     dut, m, inside, inputs = _between()
     request, axi = dut.request, dut.axi
     size = (_CONFIG.word_width // 8).bit_length() - 1
@@ -51,8 +48,8 @@ def _asks():
         m, _CONFIG, enters=request.valid & request.ready, address=request.p.address,
         count=request.p.length, tag=dut.base[offset_width(_CONFIG):],
         leaves=axi.arvalid & axi.arready, given=given, length=(axi.arlen + 1)[:8], given_tag=base)
-    burst = SimpleNamespace(valid=axi.arvalid, ready=axi.arready,
-                            payload=Cat(axi.araddr, axi.arlen))
+    burst = Handshake(valid=axi.arvalid, ready=axi.arready,
+                      payload=Cat(axi.araddr, axi.arlen))
     m.d.comb += [
         Assert(held(m, burst)), Assert(axi.araddr[:size] == 0),
         Assert(~axi.arvalid | (axi.arlen < BURST)),
@@ -75,10 +72,10 @@ def _asks():
         asked.active & (rest != 0), asked.active & (asked.ahead == BURST - 1)])
 
 
-def _counts():
+def _counts() -> Bench:
     dut, m, inside, inputs = _between()
     request, axi = dut.request, dut.axi
-    most = axi_reader.OUTSTANDING
+    most = OUTSTANDING
     under_way = Signal(range(most + 2))  # bursts accepted whose last word has not come
     arrives = axi.rvalid & axi.rready
     offered = under_way + axi.arvalid
@@ -96,7 +93,7 @@ def _counts():
         (under_way == 3) & axi.rvalid & axi.rlast, dut.fault, inside.signal("rest") != 0])
 
 
-def _delivers():
+def _delivers() -> Bench:
     dut, m, inside, inputs = _between()
     axi = dut.axi
     followed = Followed(m, 2, enters=axi.rvalid & axi.rready, word=axi.rdata,
@@ -108,18 +105,18 @@ def _delivers():
     return Bench(m, [followed.choose, *inputs], [followed.active & (followed.ahead == 1)])
 
 
-def _quiesces():
+def _quiesces() -> Bench:
     dut, m, inside, inputs = _between()
     axi = dut.axi
-    under_way = Signal(range(axi_reader.OUTSTANDING + 2))
+    under_way = Signal(range(OUTSTANDING + 2))
     m.d.sync += under_way.eq(
         under_way + (axi.arvalid & axi.arready) - (axi.rvalid & axi.rready & axi.rlast))
     asked = past(m, dut.quiesce)
-    burst = SimpleNamespace(valid=axi.arvalid, ready=axi.arready,
-                            payload=Cat(axi.araddr, axi.arlen))
+    burst = Handshake(valid=axi.arvalid, ready=axi.arready,
+                      payload=Cat(axi.araddr, axi.arlen))
     m.d.comb += [
         Assume(~axi.rvalid | (under_way != 0)), Assume(~asked | dut.quiesce),
-        Assert(under_way + axi.arvalid <= axi_reader.OUTSTANDING),
+        Assert(under_way + axi.arvalid <= OUTSTANDING),
         Assert(inside.signal("outstanding") == under_way + axi.arvalid),
         Assert(dut.unfinished == (under_way + axi.arvalid != 0)), Assert(held(m, burst)),
         Assert(~asked | axi.rready), Assert(~asked | ~axi.arvalid | past(m, axi.arvalid)),

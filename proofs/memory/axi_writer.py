@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The writer of AXI4."""
 
-from types import SimpleNamespace
 from unittest.mock import patch
 
 from amaranth.hdl import Assert, Assume, Cat, Const, Module, Mux, Signal
@@ -14,7 +13,7 @@ from hypercast.proofs.lib.fifo import assert_fifo, place
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import constant, held, past
+from hypercast.proofs.words import Handshake, constant, held, past
 from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory import axi_writer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
@@ -27,7 +26,7 @@ _CONFIG = small(channel_words=2048)
 _DEPTH = 4
 
 
-def _bench():
+def _bench() -> Bench:
     """Every word is written once, in order, at its address, and ``idle`` tells when all are."""
     m = Module()
     dut = axi_writer.AxiWriter(_CONFIG, offset_width(_CONFIG) + 2)
@@ -38,10 +37,10 @@ def _bench():
     size = (_CONFIG.word_width // 8).bit_length() - 1
     words = BOUNDARY >> size
     given, base = axi.awaddr[size:offset_width(_CONFIG)], axi.awaddr[offset_width(_CONFIG):]
-    bursts = SimpleNamespace(valid=axi.awvalid, ready=axi.awready,
-                             payload=Cat(axi.awaddr, axi.awlen))
-    beats = SimpleNamespace(valid=axi.wvalid, ready=axi.wready,
-                            payload=Cat(axi.wdata, axi.wlast))
+    bursts = Handshake(valid=axi.awvalid, ready=axi.awready,
+                       payload=Cat(axi.awaddr, axi.awlen))
+    beats = Handshake(valid=axi.wvalid, ready=axi.wready,
+                      payload=Cat(axi.wdata, axi.wlast))
     taken, accepted = write.valid & write.ready, axi.awvalid & axi.awready
     sent, ended = axi.wvalid & axi.wready, axi.wvalid & axi.wready & axi.wlast
     asked = Requested(

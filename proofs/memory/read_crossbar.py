@@ -4,7 +4,7 @@
 from functools import partial
 from unittest.mock import patch
 
-from amaranth.hdl import Array, Assert, Assume, Module, Mux, Signal
+from amaranth.hdl import Array, Assert, Assume, Module, Mux, Signal, Value
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.inside import Inside
@@ -25,14 +25,14 @@ _WORDS = 256
 class _Words:
     """Words under way somewhere: a burst's more for each request, one less for each delivered."""
 
-    def __init__(self, m, asks, length, comes):
+    def __init__(self, m: Module, asks: Value, length: Value, comes: Value) -> None:
         self.due = Signal(range(_WORDS), name="due")
         self.after = Signal(range(_WORDS), name="after")
         m.d.comb += self.after.eq(self.due - comes)
         m.d.sync += self.due.eq(self.after + Mux(asks, length, 0))
 
 
-def _bench(client):
+def _bench(client: int) -> Bench:
     """A client gets the words of its own requests, in order, whatever the others do.
 
     An arbitrary word of an arbitrary request of the client is followed: to the channel, in the

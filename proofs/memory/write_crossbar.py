@@ -14,7 +14,7 @@ from hypercast.rtl.memory.write_crossbar import WriteCrossbar
 __all__ = ["PROOFS"]
 
 
-def _bench(clients):
+def _bench(clients: int) -> Bench:
     """Each word goes to its channel, once, a cycle later, and stays until it is taken."""
     m = Module()
     m.submodules.dut = dut = WriteCrossbar(small(), clients)

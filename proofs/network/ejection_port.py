@@ -23,7 +23,7 @@ __all__ = ["PROOFS"]
 _DRAIN = 3
 
 
-def _bench(count):
+def _bench(count: int) -> Bench:
     """What is granted is ejected, in order, for this core only; the urgent take turns.
 
     A port with a ready receiver is soon empty.

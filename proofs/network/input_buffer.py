@@ -20,7 +20,7 @@ from hypercast.rtl.network.input_buffer import InputBuffer
 __all__ = ["PROOFS"]
 
 
-def _bench(plane, arrival):
+def _bench(plane: int, arrival: int | None) -> Bench:
     """The n-th flit in is the n-th out, whole, and each output it wants serves it once.
 
     At most one request is favoured, and none of the oldest.

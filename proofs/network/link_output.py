@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The sending end of a link."""
 
+from collections.abc import Sequence
 from functools import partial
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Signal, Value
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.inside import Inside
@@ -22,7 +23,8 @@ __all__ = ["PROOFS"]
 _ROUND_TRIP = 4
 
 
-def _between(dimension, planes):
+def _between(dimension: int, planes: Sequence[int]) -> tuple[
+        LinkOutput, Module, list[Value], list[Signal], list[Value], dict[tuple[int, int], Value]]:
     """A link's end and its neighbours.
 
     Returns block, module, inputs, flits of each plane that the neighbour holds, which requests are
@@ -71,11 +73,11 @@ def _between(dimension, planes):
     return dut, m, inputs, held_flits, urgent, before
 
 
-def _grants_of(dut, planes, plane):
+def _grants_of(dut: LinkOutput, planes: Sequence[int], plane: int) -> Value:
     return Cat(dut.grants[index] for index, own in enumerate(planes) if own == plane).any()
 
 
-def _sends(dimension, planes):
+def _sends(dimension: int, planes: Sequence[int]) -> Bench:
     """What is granted is sent, for the cores beyond only; credits are kept; the urgent take turns.
 
     The neighbour returns credits whenever it likes.
@@ -95,7 +97,7 @@ def _sends(dimension, planes):
                                      for count, plane in zip(passed, planes, strict=True))])
 
 
-def _serves_in_time(dimension, planes):
+def _serves_in_time(dimension: int, planes: Sequence[int]) -> Bench:
     """An urgent request waits a bounded number of cycles if the neighbour returns credits at once.
 
     Each other request comes first at most once. Besides, its plane may be without credits: for

@@ -5,14 +5,17 @@ Flits are told apart by a tag in their payload. One or two arbitrary tags are wa
 traffic is free; as every tag may be the watched one, what holds for it holds for all flits.
 """
 
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
-from amaranth.hdl import Assert, Assume, Cat, Module, Signal
+from amaranth.hdl import Assert, Assume, Cat, Module, Signal, ValueLike
+from amaranth.lib import data, stream, wiring
 
 from hypercast.proofs.configuration import small
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import constant, held, past
+from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import routing
 from hypercast.rtl.network.age import AGES, FRAME_WIDTH
@@ -29,7 +32,7 @@ _TAG_WIDTH = 2
 _FRAMES = AGES
 
 
-def _assume_plain(m, one, frame):
+def _assume_plain(m: Module, one: data.View, frame: ValueLike) -> None:
     """Few different payloads: the control does not look at them, and proofs get shorter.
 
     Flits are new when they come.
@@ -39,7 +42,8 @@ def _assume_plain(m, one, frame):
     m.d.comb += Assume(one.frame == frame)
 
 
-def _between(config):
+def _between(config: Config) -> tuple[
+        Router, Module, list[ValueLike], dict[tuple[int, int], Signal]]:
     """The router between a core and neighbours that may do all that the protocols allow.
 
     Returns router, module, its free inputs, and how many flits of each plane each neighbour holds.
@@ -65,7 +69,8 @@ def _between(config):
     return dut, m, inputs, held_flits
 
 
-def _feed(m, config, link, dimension, plane):
+def _feed(m: Module, config: Config, link: wiring.PureInterface, dimension: int,
+          plane: int) -> None:
     """The neighbour sends what the routing lets come this way, and only with a credit."""
     later = routing.outputs(plane, dimension, config.dimensions)
     reach = sum(1 << other for other in later)
@@ -80,7 +85,7 @@ def _feed(m, config, link, dimension, plane):
     ]
 
 
-def _receive(m, config, link, plane):
+def _receive(m: Module, config: Config, link: wiring.PureInterface, plane: int) -> Signal:
     """The neighbour has room for what it gave credits for."""
     there = link.valid & (link.flit.plane == plane)
     count = Signal(range(config.buffer_depth + 2))
@@ -97,7 +102,7 @@ class _Watched:
     flit that entered, wanted by its destinations, right, and the only one.
     """
 
-    def __init__(self, m, config, dut):
+    def __init__(self, m: Module, config: Config, dut: Router) -> None:
         self.tag = Signal(_TAG_WIDTH)
         constant(m, self.tag)
         self.flit = Signal(flit(config))
@@ -114,7 +119,7 @@ class _Watched:
         #: Whether all copies have left.
         self.done = self.entered & (self.ejected == self.local) & (self.sent == self.beyond)
 
-    def _watch_entry(self, m, dut):
+    def _watch_entry(self, m: Module, dut: Router) -> None:
         entries = [*((link.valid, link.flit) for link in dut.incoming),
                    (dut.inject.valid & dut.inject.ready, dut.inject.payload)]
         enters = [valid & (one.payload == self.tag) for valid, one in entries]
@@ -124,7 +129,8 @@ class _Watched:
                 m.d.sync += [self.entered.eq(1), self.arrival.eq(arrival), self.flit.eq(one),
                              self.flit.frame.eq(dut.frame)]
 
-    def _watch_ejection(self, m, config, eject, port):
+    def _watch_ejection(self, m: Module, config: Config, eject: stream.Interface,
+                        port: int) -> None:
         expected = Signal(flit(config))
         m.d.comb += [expected.eq(self.flit), expected.destinations.eq(1), expected.frame.eq(0),
                      self.local.eq(self.flit.destinations[0])]
@@ -137,7 +143,8 @@ class _Watched:
             with m.If(eject.ready):
                 m.d.sync += self.ejected.eq(1)
 
-    def _watch_link(self, m, config, link, dimension):
+    def _watch_link(self, m: Module, config: Config, link: wiring.PureInterface,
+                    dimension: int) -> None:
         expected = Signal(flit(config))
         m.d.comb += [expected.eq(self.flit), expected.source.eq(self.flit.source ^ 1 << dimension),
                      self.beyond[dimension].eq(expected.destinations != 0)]
@@ -155,7 +162,7 @@ class _Watched:
             m.d.sync += self.sent[dimension].eq(1)
 
 
-def _conserves(config):
+def _conserves(config: Config) -> Bench:
     """No flit is made up, changed, sent twice or elsewhere; credits are kept."""
     dut, m, inputs, held_flits = _between(config)
     watched = _Watched(m, config, dut)
@@ -164,7 +171,7 @@ def _conserves(config):
         *(count == config.buffer_depth for count in held_flits.values())])
 
 
-def _keeps_order(config):
+def _keeps_order(config: Config) -> Bench:
     """Two flits that came the same way in one plane leave everywhere in the order they came in."""
     dut, m, inputs, _ = _between(config)
     first, second = (_Watched(m, config, dut) for _ in range(2))
@@ -180,7 +187,7 @@ def _keeps_order(config):
         follows & second.done & first.flit.destinations.all() & second.flit.destinations.all()])
 
 
-def _service_bound(config):
+def _service_bound(config: Config) -> int:
     """Cycles within which a flit leaves a router whose receivers are ready.
 
     At an output, a head comes after one flit of each other buffer that can go there; all flits
@@ -192,7 +199,7 @@ def _service_bound(config):
     return config.buffer_depth * max(ejecting, sharing) + 2
 
 
-def _serves(config):
+def _serves(config: Config) -> Bench:
     """No flit is lost: all its copies leave within ``_service_bound`` cycles of ready receivers.
 
     The receivers may stall for any time before; from some cycle on they take everything at once.
@@ -216,7 +223,8 @@ def _serves(config):
 _LIMIT = "a router's state is too large for an induction"
 
 
-def _proofs(claim, bench, cycles):
+def _proofs(claim: str, bench: Callable[[Config], Bench],
+            cycles: Mapping[tuple[int, int, int], int]) -> Iterator[Proof]:
     """A proof for each (dimensions, planes, ejection ports) in a dict to cycles."""
     for (dimensions, planes, eject), most in cycles.items():
         yield Proof(

@@ -14,7 +14,7 @@ from hypercast.rtl.serial.frame_buffer import FrameBuffer
 __all__ = ["PROOFS"]
 
 
-def _bench(depth):
+def _bench(depth: int) -> Bench:
     """Words of good frames come out whole, in order, two cycles later at the latest; no others.
 
     Frames are short and the reader quick enough, so that there is always room.

@@ -12,7 +12,7 @@ from hypercast.rtl.serial.session import Session
 __all__ = ["PROOFS"]
 
 
-def _bench():
+def _bench() -> Bench:
     """Each command of a session is new at most once, unless there are 256 between."""
     m = Module()
     m.submodules.dut = dut = Session()

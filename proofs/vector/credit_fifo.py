@@ -16,7 +16,7 @@ from hypercast.rtl.vector.credit_fifo import CreditFIFO
 __all__ = ["PROOFS"]
 
 
-def _bench(depth):
+def _bench(depth: int) -> Bench:
     """A pipeline of any latency, even one that changes, never finds the FIFO full."""
     m = Module()
     dut = CreditFIFO(2, depth)

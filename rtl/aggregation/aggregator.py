@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Behind an ejection port: flits in, weighted additions into accumulators of its own."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -109,7 +109,8 @@ class Aggregator(wiring.Component):
         self._accumulate(m, issued, is_reduce, head, edges.edge)
         return m
 
-    def _accumulate(self, m, issued, is_reduce, head, edge):
+    def _accumulate(self, m: Module, issued: Signal, is_reduce: Signal, head: data.View,
+                    edge: data.View) -> None:
         """Bring the edge taken, or the digit issued, in this cycle to the accumulators."""
         config = self._config
         width = config.element_width
@@ -172,6 +173,6 @@ class Aggregator(wiring.Component):
         m.d.comb += [addend.eq(Mux(steps[1].upper, product << reach, product))
                      for addend, product in zip(accumulators.addend, products, strict=True)]
 
-    def _row(self, row, buffer):
+    def _row(self, row: Value, buffer: Value) -> Value:
         """Where a buffer's row lies in the memory."""
         return Cat(row[:exact_log2(self._config.accumulator_rows)], buffer)

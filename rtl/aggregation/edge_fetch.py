@@ -19,7 +19,7 @@ from hypercast.rtl.limits import refill_words
 __all__ = ["EdgeFetch"]
 
 
-def _tag(config):
+def _tag(config: Config) -> data.StructLayout:
     """Whom a word is for: the header, or else a stream, of an edge set with this parity."""
     return data.StructLayout({
         "header": unsigned(1), "parity": unsigned(1), "stream": range(config.streams)})
@@ -124,7 +124,7 @@ class EdgeFetch(wiring.Component):
         self._share_port(m, header, requests.request, late)
         return m
 
-    def _collect_tokens(self, m):
+    def _collect_tokens(self, m: Module) -> stream.Interface:
         """Queue every aggregator's tokens. Returns them merged."""
         config = self._config
         reset = ResetInserter(self.clear)
@@ -147,7 +147,8 @@ class EdgeFetch(wiring.Component):
             ]
         return tokens.o
 
-    def _share_port(self, m, header, streams, late):
+    def _share_port(self, m: Module, header: EdgeHeader, streams: stream.Interface,
+                    late: Signal) -> None:
         """Serve the header reader and the streams' requests from ``port``."""
         tag = _tag(self._config)
         m.submodules.reader = reader = TaggedReader(self._config, tag)

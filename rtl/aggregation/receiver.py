@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Receiving side of the aggregate engine: aggregators, edges, and what is still to come."""
 
+from collections.abc import Sequence
+
 from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
@@ -145,7 +147,7 @@ class Receiver(wiring.Component):
         ]
         return m
 
-    def _sum_accumulators(self, m, aggregators):
+    def _sum_accumulators(self, m: Module, aggregators: Sequence[Aggregator]) -> None:
         """Drain all aggregators at once."""
         for aggregator in aggregators:
             m.d.comb += [

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Counts the digits of gradients that are still to arrive."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -56,7 +56,7 @@ class ReductionCount(wiring.Component):
         m = Module()
         gradient = self.issue.view(isa.Opcode.GRADIENT)
 
-        def owned_below(row):
+        def owned_below(row: Value) -> Value:
             """Number of this core's rows below ``row``."""
             if config.dimensions == 0:
                 return row

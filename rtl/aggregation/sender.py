@@ -125,7 +125,8 @@ class Sender(wiring.Component):
             ]
         return m
 
-    def _start(self, m, lists, rows, requests):
+    def _start(self, m: Module, lists: BurstReader, rows: BypassRows,
+               requests: RowRequests) -> None:
         """Read all records, and all rows or those that the records name."""
         config = self._config
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)

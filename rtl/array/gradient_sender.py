@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sends finished weight gradients from the systolic array to the cores that own their rows."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
@@ -119,7 +119,7 @@ class GradientSender(wiring.Component):
         ]
         return m
 
-    def _send(self, m, read, tile_there):
+    def _send(self, m: Module, read: ReadPort, tile_there: Value) -> tuple[Value, Signal]:
         """Bring rows from the buffer to its output register, to ``values``, and to the network.
 
         Returns that a row is on this way, and that a tile's last row leaves the buffer.

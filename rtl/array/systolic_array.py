@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The dual-mode systolic array."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
@@ -15,7 +15,7 @@ from hypercast.rtl.limits import array_cycles
 __all__ = ["SystolicArray"]
 
 
-def _delayed(m, value, cycles):
+def _delayed(m: Module, value: Value, cycles: int) -> Value:
     """``value`` after ``cycles`` registers."""
     for _ in range(cycles):
         register = Signal(value.shape())
@@ -24,7 +24,7 @@ def _delayed(m, value, cycles):
     return value
 
 
-def _chosen(m, values, choice):
+def _chosen(m: Module, values: list[Value], choice: Value) -> Value:
     """``values[choice]``, of a power of two of them; a register after every choice among four."""
     while len(values) > 1:
         for bit in choice[:2]:
@@ -182,7 +182,7 @@ class SystolicArray(wiring.Component):
         ]
         return m
 
-    def _loads(self, m):
+    def _loads(self, m: Module) -> list[Value]:
         """``loads[i][j]``: cell (i, j) is to load from above; with ``from_side``, cell (j, i)."""
         lanes = self._config.lanes
         count = Signal(range(lanes))  # words of the tile that have come

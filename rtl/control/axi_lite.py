@@ -11,7 +11,7 @@ __all__ = ["REGISTER_ADDRESS_WIDTH", "AxiLite", "AxiLiteSubordinate", "RegisterB
 REGISTER_ADDRESS_WIDTH = 12
 
 
-class Response(enum.Enum, shape=2):
+class Response(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's own keyword
     """``bresp`` and ``rresp``; only these two are ever given."""
 
     OKAY = 0

@@ -70,7 +70,7 @@ class BulkBurst(wiring.Component):
         plain, striped = data.View(_PLAIN, named), data.View(_STRIPED, named)
         last = Signal(len(place.beat) + 1)
 
-        def beats(words):
+        def beats(words: int) -> int:
             return words * config.word_width // BEAT_WIDTH
 
         bank = place.space == Space.WEIGHTS

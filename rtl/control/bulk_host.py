@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core's end of the host's window and of the bulk port."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -169,7 +169,7 @@ class BulkHost(wiring.Component):
         with m.If(weights_write.ready):
             m.d.sync += weights_write.valid.eq(0)
 
-        def gather():
+        def gather() -> None:
             for chunk in range(config.chunks):
                 named = request.address[:chunk_bits] == chunk
                 in_part = part == chunk // (width // 32)
@@ -196,10 +196,10 @@ class BulkHost(wiring.Component):
         m.d.sync += [self.response.eq(0), self.response_valid.eq(0)]
         m.d.comb += queue.r_en.eq(taken)
 
-        def answer(value=0):
+        def answer(value: ValueLike = 0) -> None:
             m.d.sync += [self.response_valid.eq(1), self.response.eq(value)]
 
-        def end():
+        def end() -> None:
             m.d.comb += taken.eq(1)
             m.next = "IDLE"
 

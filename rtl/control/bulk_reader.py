@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Turns the read bursts of the bulk port into requests to cores, and answers to beats."""
 
-from amaranth.hdl import Module, Mux, ResetInserter, Signal
+from amaranth.hdl import Module, Mux, ResetInserter, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO, SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
@@ -128,7 +128,8 @@ class BulkReader(wiring.Component):
             m.d.sync += spoiled.eq(0)
         return m
 
-    def _ask(self, m, place, address, left, asking, freed):
+    def _ask(self, m: Module, place: data.View, address: Value, left: Signal, asking: Value,
+             freed: Value) -> Signal:
         """Ask for some of the words that are left; returns for how many in this cycle.
 
         Answers of one kind and place may be under way, and come in order: runs of words of a

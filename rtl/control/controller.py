@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The chip's controller: issues a program's instructions to all cores."""
 
-from amaranth.hdl import Module, Mux, Signal
+from collections.abc import Iterable
+
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -37,7 +39,7 @@ _DECODED = data.StructLayout({
     "key": KEY_WIDTH})
 
 
-def _mask(engines):
+def _mask(engines: Iterable[Engine]) -> int:
     return sum(1 << engine for engine in engines)
 
 
@@ -217,7 +219,7 @@ class Controller(wiring.Component):
                     m.next = "IDLE"
         return m
 
-    def _count_steps(self, m, advance):
+    def _count_steps(self, m: Module, advance: Value) -> None:
         """The step and its key, which the host can set."""
         host = self.host
         with m.If(host.step_write):
@@ -230,7 +232,7 @@ class Controller(wiring.Component):
             ]
 
     @staticmethod
-    def _decode(m, instruction):
+    def _decode(m: Module, instruction: Signal) -> data.View:
         """What to do with ``instruction``, one cycle later."""
         control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
         decoded = Signal(_DECODED)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core's end of the host's window."""
 
-from amaranth.hdl import Module, Signal
+from amaranth.hdl import Module, Signal, ValueLike
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -98,7 +98,7 @@ class CoreHost(wiring.Component):
         ]
         m.d.sync += [self.response.eq(0), self.response_valid.eq(0)]
 
-        def answer(value=0):
+        def answer(value: ValueLike = 0) -> None:
             m.d.sync += [self.response_valid.eq(1), self.response.eq(value)]
             m.next = "IDLE"
 

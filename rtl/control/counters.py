@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A core's performance counters and metrics."""
 
-from amaranth.hdl import Array, Cat, Module, Mux, Signal
+from collections.abc import Mapping
+
+from amaranth.hdl import Array, Cat, Module, Mux, Signal, Value, ValueLike
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
@@ -96,7 +98,7 @@ class Counters(wiring.Component):
                              high.write_port())
         round_done = Signal()
 
-        def upper(port):
+        def upper(port: ReadPort) -> Value:
             kept = Mux(round_done | (port.addr < turn), port.data, 0)
             return kept + Array(carry)[port.addr]
 
@@ -108,7 +110,7 @@ class Counters(wiring.Component):
             metrics[f"correct_{name}"] = self.hits[split]
             metrics[f"wrong_{name}"] = self.misses[split]
 
-        def listed(values):
+        def listed(values: Mapping[str, ValueLike]) -> Value:
             """The value of the counter that is asked for; zero where there is none."""
             beyond = (1 << len(self.address)) - len(COUNTERS)
             return Array([*(values.get(name, 0) for name in COUNTERS), *[0] * beyond])[self.address]

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What all cores' engines do, seen from the controller."""
 
-from amaranth.hdl import Module, Signal
+from collections.abc import Callable, Sequence
+
+from amaranth.hdl import Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,7 +20,7 @@ REPORT_LATENCY = 6
 _FAN_IN = 4
 
 
-def _combine(function, values):
+def _combine(function: Callable[[Value, Value], Value], values: Sequence[Value]) -> Value:
     """Balanced tree of two-input functions."""
     if len(values) == 1:
         return values[0]
@@ -26,7 +28,7 @@ def _combine(function, values):
     return function(_combine(function, values[:half]), _combine(function, values[half:]))
 
 
-def _either(a, b):
+def _either(a: Value, b: Value) -> Value:
     return a | b
 
 
@@ -78,7 +80,8 @@ class EngineStatus(wiring.Component):
             "progress": Out(1),
         })
 
-    def _reduce(self, m, function, values):
+    def _reduce(self, m: Module, function: Callable[[Value, Value], Value],
+                values: Sequence[Value]) -> Value:
         """Combine all values, ``_stages`` cycles later."""
         for _ in range(self._stages):
             groups = [values[first:first + _FAN_IN] for first in range(0, len(values), _FAN_IN)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tensor exponents: chooses them, and the shifts that follow from them."""
 
-from amaranth.hdl import Module, Mux, Signal, signed
+from amaranth.hdl import Module, Mux, Signal, Value, signed
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -133,13 +133,13 @@ class ExponentUnit(wiring.Component):
         self._fold(m, file, tensors, base, result)
         return m
 
-    def _view(self, opcode):
+    def _view(self, opcode: Opcode) -> data.View:
         return layouts.OPERANDS[opcode](self.instruction)
 
-    def _opcode(self):
+    def _opcode(self) -> Value:
         return layouts.CONTROL(self.instruction[:layouts.CONTROL.size]).opcode
 
-    def _tensors(self, m):
+    def _tensors(self, m: Module) -> data.View:
         """The tensor operands, wherever the opcode has them."""
         tensors = Signal(_TENSORS)
         with m.Switch(self._opcode()):
@@ -149,7 +149,7 @@ class ExponentUnit(wiring.Component):
                     m.d.comb += [tensors[name].eq(view[name]) for name, _ in _TENSORS]
         return tensors
 
-    def _sequence(self, m, file, tensors, step):
+    def _sequence(self, m: Module, file: ExponentFile, tensors: data.View, step: Value) -> None:
         """One entry per cycle: in each step, read what the next one uses."""
         m.d.comb += [file.read_tensor.eq(tensors.o), self.ready.eq(step == _Step.READY)]
         with m.Switch(step):
@@ -176,7 +176,7 @@ class ExponentUnit(wiring.Component):
             m.d.comb += file.read_tensor.eq(tensors.a)
             m.d.sync += step.eq(_Step.A)
 
-    def _factors(self, m, entry, step, base):
+    def _factors(self, m: Module, entry: ExponentEntry, step: Value, base: Signal) -> None:
         """``base``, valid from the step after BIAS, and from it ``aux_shift`` two cycles later."""
         first, bias = Signal(signed(EXPONENT_WIDTH)), Signal(signed(EXPONENT_WIDTH))
         factors, offset = Signal(signed(EXPONENT_WIDTH + 1)), Signal(_SUM)
@@ -214,7 +214,8 @@ class ExponentUnit(wiring.Component):
                     self.alignment_error.eq(offset < 0),
                 ]
 
-    def _result(self, m, entry, tensors, step, base, result):
+    def _result(self, m: Module, entry: ExponentEntry, tensors: data.View, step: Value,
+                base: Signal, result: ExponentEntry) -> None:
         """``result`` with its exponent chosen, valid from SHIFT, and the shift to it."""
         # As wide as any wish, so that an exponent out of range is seen before it is stored.
         peak = Signal(ExponentEntry)
@@ -242,7 +243,8 @@ class ExponentUnit(wiring.Component):
                     self.exponent_error.eq((chosen > MAXIMUM_EXPONENT) | (difference < 0)),
                 ]
 
-    def _fold(self, m, file, tensors, base, result):
+    def _fold(self, m: Module, file: ExponentFile, tensors: data.View, base: Signal,
+              result: ExponentEntry) -> None:
         """Stores the result at ``commit``, and again with the peak when the vector unit is done."""
         last_tensor, last_base, last = (
             Signal.like(tensors.o), Signal.like(base), Signal(ExponentEntry))

@@ -10,7 +10,7 @@ from hypercast.rtl.control.axi_lite import AxiLite, AxiLiteSubordinate
 from hypercast.rtl.control.control_port import ControlPort
 from hypercast.rtl.control.window import Window
 from hypercast.rtl.layouts import HostRequest
-from hypercast.rtl.registers import PHASES, REGISTERS, Control, Error, register
+from hypercast.rtl.registers import PHASES, REGISTERS, Control, Error, Register, register
 
 __all__ = ["HostPort"]
 
@@ -115,7 +115,7 @@ class HostPort(wiring.Component):
             **{name: [value.eq(bus.data)] for name, value in held.items()},
         }
 
-        def value_of(one):
+        def value_of(one: Register) -> Value:
             if one.name in values:
                 return values[one.name]
             if one.name in control.signature.members:

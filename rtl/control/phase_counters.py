@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Cycles the program spent in each of its phases."""
 
-from amaranth.hdl import Module, Mux, Signal
+from amaranth.hdl import Module, Mux, Signal, Value
 from amaranth.lib import wiring
-from amaranth.lib.memory import Memory
+from amaranth.lib.memory import Memory, ReadPort
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.registers import PHASES
@@ -42,7 +42,7 @@ class PhaseCounters(wiring.Component):
         # What the memory holds for a phase does not count before there has been a cycle of it.
         begun = Signal(PHASES)
 
-        def count(port):
+        def count(port: ReadPort) -> Value:
             return Mux(begun.bit_select(port.addr, 1), port.data, 0)
 
         m.d.comb += [

@@ -46,10 +46,10 @@ def stored_name(code: CodeType, place: int) -> str | None:
     upper = 0
     for index in range(place + 2, len(code.co_code), 2):
         name, number = opname[code.co_code[index]], upper | code.co_code[index + 1]
-        if name in _STORES:
-            return str(code._varname_from_oparg(number >> 4))
-        if name == _STORE:
-            return str(code._varname_from_oparg(number))
+        if name in _STORES or name == _STORE:
+            variable = number >> 4 if name in _STORES else number
+            # From Python 3.11 on, and not among what typeshed describes.
+            return str(code._varname_from_oparg(variable))  # type: ignore[attr-defined]
         if name not in _PASSED:
             return None
         upper = number << 8 if name == "EXTENDED_ARG" else 0

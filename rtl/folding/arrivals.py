@@ -48,14 +48,14 @@ class Arrivals:
 
     def __init__(self, netlist: Netlist) -> None:
         self._netlist = netlist
-        self._arrivals = {}
+        self._arrivals: dict[Bit, float] = {}
 
     def of(self, net: Bit) -> float:
         """Levels from registers to a net."""
         stack = [net]
         while stack:
             bit = stack[-1]
-            name, port, _ = self._netlist.drivers.get(bit, (None, None, None))
+            name, port, _ = self._netlist.drivers.get(bit, ("", "", 0))
             if bit in self._arrivals or bit in CONSTANTS:
                 stack.pop()
             elif port != "Y":
@@ -69,7 +69,8 @@ class Arrivals:
                 if missing:
                     stack += missing
                     continue
-                arrival = _levels(cell) + max(map(self._arrivals.get, operands), default=0)
+                arrival = _levels(cell) + max(
+                    (self._arrivals[operand] for operand in operands), default=0)
                 self._arrivals.update(dict.fromkeys(cell["connections"]["Y"], arrival))
         return self._arrivals.get(net, 0)
 

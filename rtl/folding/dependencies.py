@@ -2,13 +2,17 @@
 """What of a netlist must be known early, and what is the same in all instances."""
 
 from collections import defaultdict
-from collections.abc import Container
-from typing import Any
+from collections.abc import Container, Iterable
+from typing import Any, TypeAlias
 
 from hypercast.errors import InputError
-from hypercast.rtl.folding.netlist import Netlist, number
+from hypercast.rtl.folding.netlist import Bit, Netlist, number
 
-__all__ = ["FoldingError", "NetlistReadPort", "lookahead", "read_ports", "shared_registers"]
+__all__ = ["FoldingError", "NetlistReadPort", "Source", "lookahead", "read_ports",
+           "shared_registers"]
+
+#: An input or register by its name, or a read port by ``NetlistReadPort.key``.
+Source: TypeAlias = str | tuple[str, int]
 
 
 class FoldingError(InputError):
@@ -46,13 +50,13 @@ def read_ports(name: str, cell: dict[str, Any]) -> list[NetlistReadPort]:
     return [NetlistReadPort(name, cell, port) for port in range(ports)]
 
 
-def _sources(netlist, bits):
+def _sources(netlist: Netlist, bits: Iterable[Bit]) -> set[Source]:
     """Inputs and registers by name, and read ports by key, that nets depend on."""
     return {(name, place // number(netlist.cells[name]["parameters"]["WIDTH"]))
             if port == "RD_DATA" else name for name, port, place in netlist.sources(bits)}
 
 
-def lookahead(netlist: Netlist, index: str) -> dict[Any, int]:
+def lookahead(netlist: Netlist, index: str) -> dict[Source, int]:
     """How many slots before its own an instance's registers and read ports are needed.
 
     They are for addresses of memories that are read at once, which become known a slot early.
@@ -69,7 +73,7 @@ def lookahead(netlist: Netlist, index: str) -> dict[Any, int]:
     """
     ports = {port.key: port for name, cell in netlist.cells.items() if cell["type"] == "$mem_v2"
              for port in read_ports(name, cell)}
-    ahead = defaultdict(int)
+    ahead: dict[Source, int] = defaultdict(int)
     waiting = [key for key, port in ports.items() if not port.synchronous]
     while waiting:
         key = waiting.pop()

@@ -22,16 +22,17 @@ address is computed a slot early, by a copy of its logic, and its memory is read
 from collections import defaultdict
 from collections.abc import Container
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypercast.rtl.folding.dependencies import (
     FoldingError,
+    NetlistReadPort,
     lookahead,
     read_ports,
     shared_registers,
 )
-from hypercast.rtl.folding.netlist import CONSTANTS, Netlist, number
-from hypercast.rtl.folding.netlist_registers import registers, uncontrolled
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist, number
+from hypercast.rtl.folding.netlist_registers import NetlistRegister, registers, uncontrolled
 from hypercast.rtl.folding.slots import Slots
 from hypercast.rtl.folding.stages import Stages
 
@@ -45,6 +46,9 @@ _GROUP = 6
 _SMALL = 64
 #: Most bits of a RAM that holds registers: simulators do not like thousands.
 _RAM_WIDTH = 128
+#: What registers that share RAM have in common: slots ahead, whether in the second stage, enable,
+#: reset.
+_Key: TypeAlias = tuple[int, bool, Bit, Bit]
 
 
 def fold(module: dict[str, Any], *, slots: int, index: str, private: Container[str]) -> None:
@@ -91,7 +95,8 @@ class _Folding:
         self._registers = registers(netlist)
         self._time = Slots(netlist, slots, index)
         self._stages = Stages(netlist)
-        self._flags = defaultdict(list)  # by slots ahead and delay: early, current, following
+        #: By slots ahead and delay: early, current, following.
+        self._flags: dict[tuple[int, int], list[tuple[Bit, Bit, Bit]]] = defaultdict(list)
 
     def run(self) -> None:
         netlist = self._netlist
@@ -101,8 +106,8 @@ class _Folding:
                     if self._ahead[name] or register.late or self._stages.late(register.inputs)}
         shared = shared_registers(netlist, self._registers, self._shared_inputs, excluded)
         self._hold_shared(shared)
-        for (ahead, late, enable, reset), members in self._groups(shared).items():
-            self._fold_registers(ahead, late, enable, reset, members)
+        for key, members in self._groups(shared).items():
+            self._fold_registers(key, members)
         self._fold_flags()
         for name in self._memories:
             self._fold_memory(name)
@@ -111,12 +116,12 @@ class _Folding:
         del netlist.ports[self._index]
         netlist.add_port("slot", "output", self._time.number(0))
 
-    def _add_next_outputs(self):
+    def _add_next_outputs(self) -> None:
         netlist = self._netlist
         for name, port in list(netlist.ports.items()):
             if port["direction"] != "output":
                 continue
-            bits = []
+            bits: list[Bit] = []
             for bit in port["bits"]:
                 if bit not in CONSTANTS:
                     cell, _, place = netlist.drivers.get(bit, (None, None, 0))
@@ -128,7 +133,7 @@ class _Folding:
                 bits.append(bit)
             netlist.add_port(f"{name}{NEXT}", "output", bits)
 
-    def _second(self, register):
+    def _second(self, register: NetlistRegister) -> NetlistRegister:
         """A register as it is in the second stage."""
         if register.late:
             return register
@@ -137,7 +142,7 @@ class _Folding:
         return replace(register, data=second(register.data), held=second(register.held),
                        enable=enable, reset=reset, late=True)
 
-    def _hold_shared(self, names):
+    def _hold_shared(self, names: set[str]) -> None:
         """Registers that all instances share change after the last slot."""
         slot = self._time.number(0)
         last = self._netlist.gate("$reduce_and", A=slot)
@@ -146,9 +151,9 @@ class _Folding:
             self._netlist.flip_flops(f"{name}$shared", register.data, register.output, enable=last,
                                      initial=self._time.initial(register.output))
 
-    def _groups(self, shared):
+    def _groups(self, shared: set[str]) -> dict[_Key, list[NetlistRegister]]:
         """Registers that are not shared, by slots ahead, stage, enable and reset."""
-        groups = defaultdict(list)
+        groups: dict[_Key, list[NetlistRegister]] = defaultdict(list)
         for name, register in self._registers.items():
             if name in shared:
                 continue
@@ -164,7 +169,8 @@ class _Folding:
                 del groups[ahead, late, enable, reset]
         return groups
 
-    def _fold_registers(self, ahead, late, enable, reset, members):
+    def _fold_registers(self, key: _Key, members: list[NetlistRegister]) -> None:
+        ahead, late, enable, reset = key
         flag = self._flag(ahead, late, enable, reset)
         bits = [bit for register in members for bit in zip(
             register.data, register.output, register.reset_value or "x" * len(register.output),
@@ -175,7 +181,7 @@ class _Folding:
                              ahead=ahead, delay=int(late), enable=enable, reset=flag,
                              reset_value="".join(values))
 
-    def _flag(self, ahead, late, enable, reset):
+    def _flag(self, ahead: int, late: bool, enable: Bit, reset: Bit) -> Bit:
         """Whether registers have been reset and not written since, ``ahead + 1`` slots ahead."""
         if reset == "0":
             return "0"
@@ -188,7 +194,7 @@ class _Folding:
         self._flags[ahead, int(late)].append((early, current, following))
         return early
 
-    def _fold_flags(self):
+    def _fold_flags(self) -> None:
         for (ahead, delay), flags in self._flags.items():
             early, current, following = map(list, zip(*flags, strict=True))
             name, initial = f"flags_{ahead}_{delay}", "0" * len(flags)
@@ -199,13 +205,15 @@ class _Folding:
                 self._netlist.flip_flops(f"${name}${slots}", early, output, initial=initial)
                 early = output
 
-    def _fold_memory(self, name):
+    def _fold_memory(self, name: str) -> None:
         netlist = self._netlist
         cell = netlist.cells[name]
         parameters = cell["parameters"]
         width, writes = number(parameters["WIDTH"]), number(parameters["WR_PORTS"])
         mask = parameters["RD_COLLISION_X_MASK"][::-1]
-        addresses, outputs, collisions = [], [], ""
+        addresses: list[Bit] = []
+        outputs: list[Bit] = []
+        collisions = ""
         ports = read_ports(name, cell)
         late = self._is_late(cell, ports)
         present = self._time.counter(-late)
@@ -244,7 +252,7 @@ class _Folding:
             parameters["RD_COLLISION_X_MASK"] = collisions[::-1]
             self._deepen(cell, late, present)
 
-    def _is_late(self, cell, ports):
+    def _is_late(self, cell: dict[str, Any], ports: list[NetlistReadPort]) -> bool:
         """Whether all that goes to a memory does so in the second stage.
 
         All or nothing, so that a read and a write of one cycle meet as they did.
@@ -255,7 +263,7 @@ class _Folding:
             nets += [*port.address, port.enable] if port.synchronous else []
         return self._stages.late(nets)
 
-    def _deepen(self, cell, late, slot):
+    def _deepen(self, cell: dict[str, Any], late: bool, slot: list[Bit]) -> None:
         """Give a memory room for all instances."""
         parameters, connections = cell["parameters"], cell["connections"]
         if late:

@@ -119,7 +119,7 @@ class FoldedChip(wiring.Component):
                          received.eq(link.incoming)]
         return m
 
-    def _held(self, m, core, name, index):
+    def _held(self, m: Module, core: Converted, name: str, index: int) -> Value:
         """A core's output, in the last slot."""
         output = getattr(core, name)
         if index == self._config.cores - 1:

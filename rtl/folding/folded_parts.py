@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Converts the parts of a folded chip to RTLIL: the core, folded, and the control unit, paced."""
 
+from typing import Any
+
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
@@ -21,11 +23,11 @@ def folded_parts_to_rtlil(config: Config) -> dict[str, str]:
     ToolError
         If Yosys fails; holds its message.
     """
-    def fold_core(module):
+    def fold_core(module: dict[str, Any]) -> None:
         fold(module, slots=config.cores, index="core", private={
             port for port in module["ports"] if port.startswith(("incoming__", "outgoing__"))})
 
-    def pace_control(module):
+    def pace_control(module: dict[str, Any]) -> None:
         pace(module, slots=config.cores)
 
     return {

@@ -41,14 +41,14 @@ class Netlist:
     """
 
     def __init__(self, module: dict[str, Any]) -> None:
-        self.cells = module["cells"]
-        self.ports = module["ports"]
-        self._names = module["netnames"]
-        self.drivers = {
+        self.cells: dict[str, dict[str, Any]] = module["cells"]
+        self.ports: dict[str, dict[str, Any]] = module["ports"]
+        self._names: dict[str, dict[str, Any]] = module["netnames"]
+        self.drivers: dict[Bit, tuple[str, str, int]] = {
             bit: (name, port, place) for name, cell in self.cells.items()
             for port, bits in cell["connections"].items()
             if cell["port_directions"][port] == "output" for place, bit in enumerate(bits)}
-        self.inputs = {
+        self.inputs: dict[Bit, tuple[str, int]] = {
             bit: (name, place) for name, port in self.ports.items()
             if port["direction"] == "input" for place, bit in enumerate(port["bits"])}
         self._next = 1 + max((bit for name in self._names.values() for bit in name["bits"]
@@ -102,7 +102,7 @@ class Netlist:
 
     def take_initial_values(self) -> dict[Bit, str]:
         """What each net holds at first, where anything is said of it; nothing is, from then on."""
-        values = {}
+        values: dict[Bit, str] = {}
         for name in self._names.values():
             value = name["attributes"].pop("init", None)
             if value is not None:

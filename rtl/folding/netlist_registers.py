@@ -2,6 +2,7 @@
 """The registers of a flat netlist, as what they hold next."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
@@ -33,12 +34,12 @@ class NetlistRegister:
     """
 
     name: str
-    data: list
-    output: list
-    enable: int | str
-    reset: int | str
+    data: list[Bit]
+    output: list[Bit]
+    enable: Bit
+    reset: Bit
     reset_value: str
-    held: list
+    held: list[Bit]
     late: bool = False
 
     @property
@@ -49,9 +50,10 @@ class NetlistRegister:
 
 def registers(netlist: Netlist) -> dict[str, NetlistRegister]:
     """All registers of a netlist, by name; inverters are added where controls are active low."""
-    inverted = {}
+    inverted: dict[Bit, Bit] = {}
 
-    def control(cell, port, parameter):
+    def control(cell: dict[str, Any], port: str, parameter: str) -> Bit:
+        bit: Bit
         [bit] = cell["connections"][port]
         if cell["parameters"][parameter][-1] == "1":
             return bit
@@ -80,7 +82,8 @@ def uncontrolled(netlist: Netlist, register: NetlistRegister) -> NetlistRegister
     return replace(register, data=data, enable="1", reset="0", reset_value="")
 
 
-def _multiplexer(netlist, select, when_set, otherwise):
+def _multiplexer(netlist: Netlist, select: Bit, when_set: list[Bit],
+                 otherwise: list[Bit]) -> list[Bit]:
     if select in CONSTANTS:
         return when_set if select == "1" else otherwise
     output = netlist.nets(len(when_set))

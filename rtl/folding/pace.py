@@ -6,12 +6,13 @@ route do not know that, so flip-flops cut its paths: what depends on registers a
 from slot to slot, and as good when it comes some slots later.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from hypercast.rtl.folding.arrivals import Arrivals, logic
-from hypercast.rtl.folding.dependencies import FoldingError, read_ports
-from hypercast.rtl.folding.netlist import CONSTANTS, Netlist
-from hypercast.rtl.folding.netlist_registers import KINDS, registers
+from hypercast.rtl.folding.dependencies import FoldingError, NetlistReadPort, read_ports
+from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
+from hypercast.rtl.folding.netlist_registers import KINDS, NetlistRegister, registers
 
 __all__ = ["pace"]
 
@@ -54,7 +55,7 @@ class _Cuts:
         self._netlist = netlist
         self._arrivals = Arrivals(netlist)
         self._changing = self._dependents(netlist.inputs)
-        self._delayed = {}
+        self._delayed: dict[Bit, Bit] = {}
 
     def insert(self, slots: int) -> None:
         stages = {id(cell): self._stage(cell["connections"]["Y"][0])
@@ -68,10 +69,10 @@ class _Cuts:
                 if cell["port_directions"][port] == "input":
                     cell["connections"][port] = [self._known(bit, stage) for bit in bits]
 
-    def _stage(self, bit):
+    def _stage(self, bit: Bit) -> int:
         return int(self._arrivals.of(bit) / _LEVELS)
 
-    def _known(self, bit, stage):
+    def _known(self, bit: Bit, stage: int) -> Bit:
         """A net, from a flip-flop if it is known in an earlier stage."""
         if bit in CONSTANTS or bit in self._changing or self._stage(bit) >= stage:
             return bit
@@ -80,26 +81,26 @@ class _Cuts:
             self._netlist.flip_flops(f"$cut${bit}", [bit], [self._delayed[bit]])
         return self._delayed[bit]
 
-    def _check(self):
+    def _check(self) -> None:
         netlist = self._netlist
         for name, port in netlist.ports.items():
             for bit in port["bits"] if port["direction"] == "output" else []:
                 if bit not in CONSTANTS and netlist.drivers[bit][1] != "Q":
                     raise FoldingError(f"output {name} is no register")
-        for name, port in self._memory_reads():
-            if any(self._stage(bit) for bit in port.address):
+        for name, read in self._memory_reads():
+            if any(self._stage(bit) for bit in read.address):
                 raise FoldingError(f"an address of memory {name}, which is read at once, takes "
                                    f"more than a slot to compute")
 
-    def _memory_reads(self):
+    def _memory_reads(self) -> list[tuple[str, NetlistReadPort]]:
         """Ports that are read at once, each with its memory's name."""
         return [(name, port) for name, cell in self._netlist.cells.items()
                 if cell["type"] == "$mem_v2" for port in read_ports(name, cell)
                 if not port.synchronous]
 
-    def _dependents(self, nets):
+    def _dependents(self, nets: Iterable[Bit]) -> set[Bit]:
         """All that depends on nets in the same cycle, and they themselves."""
-        readers = {}
+        readers: dict[Bit, list[list[Bit]]] = {}
         for cell in logic(self._netlist):
             for port, bits in cell["connections"].items():
                 for bit in bits if cell["port_directions"][port] == "input" else []:
@@ -107,7 +108,8 @@ class _Cuts:
         for _, port in self._memory_reads():
             for bit in port.address:
                 readers.setdefault(bit, []).append(port.data)
-        found, new = set(), set(nets)
+        found: set[Bit] = set()
+        new = set(nets)
         while new:
             found |= new
             new = {output for bit in new for outputs in readers.get(bit, [])
@@ -115,11 +117,11 @@ class _Cuts:
         return found
 
 
-def _enable(netlist, originals, enable):
+def _enable(netlist: Netlist, originals: dict[str, NetlistRegister], enable: Bit) -> None:
     """Let registers and memories change in one slot only; flip-flops that cut paths do in all."""
-    gated = {"1": enable, "0": "0"}
+    gated: dict[Bit, Bit] = {"1": enable, "0": "0"}
 
-    def gate(bit):
+    def gate(bit: Bit) -> Bit:
         if bit not in gated:
             gated[bit] = netlist.gate("$and", A=[bit], B=[enable])
         return gated[bit]

@@ -33,13 +33,14 @@ class Slots:
         self._clock = netlist.ports["clk"]["bits"][0]
         self._initial = netlist.take_initial_values()
         self._counters = 0
-        self._numbers = {}  # slots ahead to nets
-        self._copies = {}  # (net, slots ahead) to the net that is ahead of it
+        self._numbers: dict[int, list[Bit]] = {}  # slots ahead to nets
+        #: (net, slots ahead) to the net that is ahead of it
+        self._copies: dict[tuple[Bit, int], Bit] = {}
         self._restart = netlist.nets(1)
         netlist.add_port("restart", "input", self._restart)
         self._count_slots(0, netlist.ports[index]["bits"])
 
-    def _count_slots(self, first, bits):
+    def _count_slots(self, first: int, bits: list[Bit]) -> list[Bit]:
         name = f"$slot{self._counters}"
         self._counters += 1
         following = self._netlist.nets(self._width)

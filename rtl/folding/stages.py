@@ -28,7 +28,7 @@ class Stages:
     def __init__(self, netlist: Netlist) -> None:
         self._netlist = netlist
         self._arrivals = Arrivals(netlist)
-        self._delayed = {}
+        self._delayed: dict[Bit, Bit] = {}
         late = [cell for cell in logic(netlist) if self.late(cell["connections"]["Y"])]
         for cell in late:
             for port, bits in cell["connections"].items():

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Dropout decisions, hashed from (key, vertex, feature); see ``arithmetic.keep_mask``."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -64,13 +64,13 @@ class Dropout(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
 
-        def register(value):
+        def register(value: Value) -> Signal:
             delayed = Signal.like(value)
             with m.If(self.enable):
                 m.d.sync += delayed.eq(value)
             return delayed
 
-        def mix(a, b, constant):
+        def mix(a: Value, b: Value, constant: int) -> tuple[Signal, Signal]:
             next_a = Signal(32)
             m.d.comb += next_a.eq((a.rotate_right(8) + b) ^ constant)
             return register(next_a), register(b.rotate_left(3) ^ next_a)

@@ -3,7 +3,7 @@
 
 from itertools import combinations
 
-from amaranth.hdl import Cat, Module, Mux, Signal
+from amaranth.hdl import Cat, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -82,6 +82,6 @@ class PriorityArbiter(wiring.Component):
                 self.requests[one] & before[one][index] for one in others).any())
         return m
 
-    def _exceeds(self, one, other):
+    def _exceeds(self, one: int, other: int) -> Value:
         """Whether the priority of requester ``one`` is above that of ``other``."""
         return (self.priorities[one] & ~self.priorities[other]).any()

@@ -48,7 +48,7 @@ class RoundRobinArbiter(wiring.Component):
         # The requesters after the one granted last, whose turn comes before that of all others.
         later = Signal.like(self.requests)
 
-        def precedes(one, other):
+        def precedes(one: int, other: int) -> Value:
             return later[one] | ~later[other] if one < other else later[one] & ~later[other]
 
         for index in range(count):
@@ -73,7 +73,7 @@ def one_hot_mux(select: Value, values: Iterable[ValueLike]) -> Value:
     return _mux_by_number(select, values)
 
 
-def _mux_by_number(select, values, place=0):
+def _mux_by_number(select: Value, values: list[ValueLike], place: int = 0) -> Value:
     """Halve ``values`` by bit ``place`` of the selected one's number, and so on."""
     if len(values) == 1:
         return values[0]

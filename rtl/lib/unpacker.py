@@ -59,7 +59,7 @@ class Unpacker(wiring.Component):
             return self._cut()
         return self._join()
 
-    def _cut(self):
+    def _cut(self) -> Module:
         m = Module()
         records = self._word_width // self._record_width
         word = Signal(self._word_width)
@@ -82,7 +82,7 @@ class Unpacker(wiring.Component):
             m.d.sync += [word.eq(self.i.payload), place.eq(0), full.eq(1)]
         return m
 
-    def _join(self):
+    def _join(self) -> Module:
         m = Module()
         words = self._record_width // self._word_width
         record = Signal(self._record_width)

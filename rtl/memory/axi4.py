@@ -16,7 +16,7 @@ BOUNDARY = 4096
 _INCR = 1
 
 
-class Response(enum.Enum, shape=2):
+class Response(enum.Enum, shape=2):  # type: ignore[call-arg]  # Amaranth's own keyword
     """``rresp`` and ``bresp``."""
 
     OKAY = 0
@@ -109,7 +109,7 @@ class Axi4(wiring.Signature):
         })
 
 
-def _size(data_width):
+def _size(data_width: int) -> int:
     """``arsize`` and ``awsize`` of a full beat: the logarithm of its bytes."""
     return (data_width // 8).bit_length() - 1
 

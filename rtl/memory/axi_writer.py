@@ -74,7 +74,7 @@ class AxiWriter(wiring.Component):
         ]
         return m
 
-    def _gather(self, m, words, runs):
+    def _gather(self, m: Module, words: SyncFIFO, runs: SyncFIFO) -> Signal:
         """Put words and finished runs into their queues; returns whether a run is unfinished.
 
         A run can always be put there: no more runs wait than words, and its own are among these.
@@ -113,7 +113,7 @@ class AxiWriter(wiring.Component):
                 m.d.sync += run.start.eq(write.p.address)
         return gathering
 
-    def _send(self, m, words, runs):
+    def _send(self, m: Module, words: SyncFIFO, runs: SyncFIFO) -> Signal:
         """Send finished runs; returns how many bursts are not acknowledged."""
         axi = self.axi
         run = data.View(self._run, runs.r_data)

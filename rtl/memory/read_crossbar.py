@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Array, Module, Signal, Value, unsigned
+from amaranth.hdl import Array, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -83,7 +83,8 @@ class ReadCrossbar(wiring.Component):
                 self._connect_to_both(m, index, client, schedulers)
         return m
 
-    def _connect(self, m, index, client, scheduler):
+    def _connect(self, m: Module, index: int, client: wiring.PureInterface,
+                 scheduler: "_Scheduler") -> None:
         """Let a client use one channel."""
         request, words = scheduler.request(index), scheduler.words
         arriving = words.valid & (words.p.client == index)
@@ -99,7 +100,8 @@ class ReadCrossbar(wiring.Component):
         with m.If(arriving):
             m.d.comb += words.ready.eq(client.data.ready)
 
-    def _connect_to_both(self, m, index, client, schedulers):
+    def _connect_to_both(self, m: Module, index: int, client: wiring.PureInterface,
+                         schedulers: Sequence["_Scheduler"]) -> None:
         """Let a client use either channel, one at a time."""
         current = Signal(name=f"current_{index}")  # the channel last used
         # Its bursts under way.
@@ -158,7 +160,7 @@ class _Scheduler(wiring.Component):
         As in ``Channel``.
     """
 
-    def __init__(self, config, clients, readers):
+    def __init__(self, config: Config, clients: int, readers: list[int]) -> None:
         self._readers = readers
         self._outstanding = bursts_under_way(config)
         channel = Channel(config).members
@@ -175,7 +177,7 @@ class _Scheduler(wiring.Component):
             "read_data": channel["read_data"],
         })
 
-    def request(self, client: int) -> Value:
+    def request(self, client: int) -> stream.Interface:
         """The input of a client's bursts, of which ``client`` is its number."""
         return self.requests[self._readers.index(client)]
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A memory channel with the latency and the stalls of an HBM2 pseudo-channel, for simulation."""
 
-from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal
+from amaranth.hdl import Cat, Const, Module, Mux, ShapeLike, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
@@ -133,7 +133,7 @@ class SimulatedChannel(wiring.Component):
                 m.d.comb += [target.valid.eq(source.valid), source.ready.eq(target.ready)]
         return m
 
-    def _random_stalls(self, m):
+    def _random_stalls(self, m: Module) -> list[Value]:
         """Three bits: requests, words read and words written are held up."""
         # An odd factor, so that neighbouring seeds begin far apart and none at zero.
         start = self._seed * 0x9E3779B1 % (1 << 32)

@@ -86,7 +86,7 @@ class Router(wiring.Component):
         # What the deadlock check is about: where each buffer's flits can go, in the same plane.
         paths = {}
         # Requests by output: an ejection port ("eject", port) or a link ("link", dimension).
-        requests = {}
+        requests: dict[tuple[str, int], list[tuple[int, InputBuffer, int]]] = {}
         for plane in range(config.planes):
             for arrival in routing.arrivals(config.dimensions):
                 side = "inject" if arrival is None else arrival
@@ -126,7 +126,7 @@ class Router(wiring.Component):
                 ]
         return m
 
-    def _inject(self, m, buffer, plane):
+    def _inject(self, m: Module, buffer: InputBuffer, plane: int) -> None:
         """Feed ``buffer`` from the injection port."""
         own = Signal(name=f"inject_{plane}")
         m.d.comb += [
@@ -139,7 +139,7 @@ class Router(wiring.Component):
             m.d.comb += self.inject.ready.eq(buffer.room)
 
     @staticmethod
-    def _receive(m, buffer, plane, source):
+    def _receive(m: Module, buffer: InputBuffer, plane: int, source: LinkInput) -> None:
         """Feed ``buffer`` from the receiving end of a link."""
         m.d.comb += [
             buffer.write.eq(source.write[plane]),

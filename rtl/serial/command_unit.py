@@ -75,7 +75,7 @@ class CommandUnit(wiring.Component):
         with m.If(self.i.valid & self.i.ready):
             m.d.sync += ended.eq(word.last)
 
-        def succeed():
+        def succeed() -> None:
             m.d.sync += [done.eq(done + 1), access.count.eq(access.count - 1)]
             m.next = "EXECUTE"
 

@@ -37,7 +37,7 @@ class FrameTransmitter(wiring.Component):
             crc.data.eq(value),
         ]
 
-        def send_bytes():
+        def send_bytes() -> None:
             """Offer ``value``, escaped where need be, and count the bytes of a word."""
             m.d.comb += self.o.payload.eq(
                 Mux(special, ESCAPE, Mux(escaped, value ^ ESCAPED, value)))

@@ -3,21 +3,20 @@
 
 from operator import add
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, unsigned
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import CLASSES_WIDTH, SHIFT_WIDTH
-from hypercast.rtl.limits import row_interval
+from hypercast.rtl.limits import group_size, row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.exponential import Exponential
 from hypercast.rtl.vector.logarithm import Logarithm
 from hypercast.rtl.vector.loss_layouts import (
     exponential_group,
     group_limit,
-    group_size,
     labelled_group,
     maximum_row,
     summed_row,
@@ -156,7 +155,7 @@ class Exponentials(wiring.Component):
 
         # What is summed up: the exponentials or, later, the logarithms; and distances, which are
         # known earlier and wait.
-        def awaited(value):
+        def awaited(value: Value) -> Value:
             return Mux(self.sigmoid, delayed(m, value, Logarithm.LATENCY), value)
 
         summands, faults = [], [exponential.fault]

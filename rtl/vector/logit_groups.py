@@ -6,10 +6,10 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.loss_layouts import (
     element_group,
     group_limit,
-    group_size,
     labelled_group,
 )
 

@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Last pass of LOSS over a row: the gradient."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import SHIFT_WIDTH
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     NormalizedRow,
     element_group,
     exponential_group,
     group_limit,
-    group_size,
 )
 from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
@@ -94,7 +94,7 @@ class LossGradient(wiring.Component):
 
         m.submodules.factor = factor = SigmoidFactor(lanes)
 
-        def awaited(value, cycles):
+        def awaited(value: Value, cycles: int) -> Value:
             """``value`` after some cycles, and after those that factors of sigmoids take."""
             value = delayed(m, value, cycles)
             return Mux(self.sigmoid, delayed(m, value, factor.LATENCY), value)

@@ -8,11 +8,11 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from hypercast.rtl import isa
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import CLASSES_WIDTH
+from hypercast.rtl.limits import group_size
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.loss_layouts import (
     RowLabel,
     group_limit,
-    group_size,
     labelled_group,
     maximum_row,
 )

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The one rounding of the chip: shift, round half to even, saturate."""
 
-from amaranth.hdl import Cat, Module, Mux, Signal, signed
+from amaranth.hdl import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -98,7 +98,7 @@ class Requantizer(wiring.Component):
         return m
 
 
-def _shifted(m, value, places, unit, width):
+def _shifted(m: Module, value: Value, places: Value, unit: int, width: int) -> Value:
     """``width`` bits of signed ``value`` shifted right by ``places`` (3 bits) times ``unit``.
 
     The furthest shift comes first: fewer bits then pass those that follow.
@@ -114,13 +114,13 @@ def _shifted(m, value, places, unit, width):
     return Cat(value, value[-1].replicate(width - len(value)))
 
 
-def _below(value, places, unit):
+def _below(value: Value, places: Value, unit: int) -> Value:
     """Whether such a shift loses ones."""
     return Cat(value[index * unit:(index + 1) * unit].any() & (places > index)
                for index in range(min(7, -(-len(value) // unit)))).any()
 
 
-def _overflows(value, places, unit, width):
+def _overflows(value: Value, places: Value, unit: int, width: int) -> Value:
     """Whether the result of such a shift takes more than ``width`` bits."""
     above = value[width - 1:-1] ^ value[-1].replicate(len(value) - width)
     return Cat(above[index * unit:(index + 1) * unit].any() & (places <= index)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The optimiser's arithmetic for one weight per cycle."""
 
-from amaranth.hdl import C, Cat, Module, Mux, Signal, signed
+from amaranth.hdl import C, Cat, Module, Mux, Signal, Value, ValueLike, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -117,18 +117,18 @@ class UpdateLane(wiring.Component):
         rates = self.rates
         rounding = Requantizer.LATENCY
 
-        def requantized(value, shift, width):
+        def requantized(value: Value, shift: Value, width: int) -> tuple[Value, Value]:
             requantizer = Requantizer(1, len(value), width)
             m.submodules += requantizer
             m.d.comb += [requantizer.i[0].eq(value), requantizer.shift.eq(shift)]
             return requantizer.o[0], requantizer.saturated
 
-        def product(value, factor, offset=0):
+        def product(value: Value, factor: Value, offset: ValueLike = 0) -> Value:
             result = Signal(signed(48))
             m.d.comb += result.eq(value * factor + offset)
             return delayed(m, result, _MULTIPLY)
 
-        def saturated(value):
+        def saturated(value: Value) -> tuple[Signal, Signal]:
             """``value`` in 32 bits, one cycle later, and whether it did not fit."""
             above = value[31:]
             fits = ~above.any() | above.all()

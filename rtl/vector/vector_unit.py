@@ -29,7 +29,7 @@ from hypercast.rtl.vector.update import Update
 __all__ = ["VectorUnit"]
 
 
-def _forward(m, source, sink):
+def _forward(m: Module, source: stream.Interface, sink: stream.Interface) -> None:
     """Connect stream ``source`` to ``sink`` under the conditions in force."""
     m.d.comb += [
         sink.valid.eq(source.valid),
@@ -166,19 +166,19 @@ class VectorUnit(wiring.Component):
             ]
 
         # Wires that belong to the engine at work.
-        def lend(engine):
+        def lend(engine: Drain | Loss | Update) -> None:
             m.d.comb += engine.start.eq(start)
             _forward(m, engine.write, self.write.request)
 
-        def lend_primary(engine):
+        def lend_primary(engine: Loss | Update) -> None:
             _forward(m, engine.primary.command, primary.command)
             _forward(m, primary.o, engine.primary.words)
 
-        def lend_secondary(engine):
+        def lend_secondary(engine: Drain | Loss) -> None:
             _forward(m, engine.secondary.command, secondary.command)
             _forward(m, secondary.o, engine.secondary.words)
 
-        def lend_aggregation(engine):
+        def lend_aggregation(engine: Drain | Update) -> None:
             m.d.comb += [
                 self.aggregation.enable.eq(engine.aggregation.enable),
                 self.aggregation.buffer.eq(engine.aggregation.buffer),
