@@ -2,20 +2,13 @@
 """A core's end of the host's window and of the bulk port."""
 
 from amaranth.hdl import Cat, Module, Mux, Signal, ValueLike
-from amaranth.lib import data, stream, wiring
+from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFO
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import ROWS_WIDTH
-from hypercast.rtl.layouts import (
-    ReadPort,
-    WeightPort,
-    WritePort,
-    bulk_request,
-    bulk_width,
-    weight_row,
-)
+from hypercast.rtl.control.core_host import space_members
+from hypercast.rtl.layouts import bulk_request, bulk_width
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
 
 __all__ = ["ROOM", "BulkHost"]
@@ -70,20 +63,8 @@ class BulkHost(wiring.Component):
         Bit ``c``: channel ``c`` is to be given no word.
     shared : In(2)
         Bit ``c``: channel ``c`` is being read by others.
-    read, write : Out(ReadPort(config)), Out(WritePort(config))
-        Memory channels, for the spaces FEATURES and GRADIENTS.
-    weights : Out(WeightPort(config))
-        Rows of the weight bank.
-    weights_write : Out(stream of weight_row(config))
-        New rows for it.
-    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(ROWS_WIDTH)
-        Row table: entry, and whether to set it to ``rows_write_data``.
-    rows_data : In(ROWS_WIDTH)
-        The entry ``rows_index``, in the same cycle.
-    counter_address : Out(log2 counters)
-        Counter to read.
-    counter_data : In(32)
-        The counter, one cycle later.
+    read, write, weights, weights_write, rows_*, counter_*
+        What it gives access to; see ``core_host.space_members``.
     """
 
     def __init__(self, config: Config) -> None:
@@ -98,16 +79,7 @@ class BulkHost(wiring.Component):
             "response_valid": Out(1),
             "hold": In(2),
             "shared": In(2),
-            "read": Out(ReadPort(config)),
-            "write": Out(WritePort(config)),
-            "weights": Out(WeightPort(config)),
-            "weights_write": Out(stream.Signature(weight_row(config))),
-            "rows_index": Out(range(ROW_TABLE)),
-            "rows_write": Out(1),
-            "rows_write_data": Out(ROWS_WIDTH),
-            "rows_data": In(ROWS_WIDTH),
-            "counter_address": Out(range(len(COUNTERS))),
-            "counter_data": In(32),
+            **space_members(config),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -10,7 +10,41 @@ from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort, weight_row
 from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
 
-__all__ = ["CoreHost"]
+__all__ = ["CoreHost", "space_members"]
+
+
+def space_members(config: Config) -> dict[str, wiring.Member]:
+    """Members that lead to what the spaces of a core's window hold, whoever carries out accesses.
+
+    Members
+    -------
+    read, write : Out(ReadPort(config)), Out(WritePort(config))
+        Memory channels, for the spaces FEATURES and GRADIENTS.
+    weights : Out(WeightPort(config))
+        Rows of the weight bank.
+    weights_write : Out(stream of weight_row(config))
+        New rows for it.
+    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(ROWS_WIDTH)
+        Row table: entry, and whether to set it to ``rows_write_data``.
+    rows_data : In(ROWS_WIDTH)
+        The entry ``rows_index``, in the same cycle.
+    counter_address : Out(log2 counters)
+        Counter to read.
+    counter_data : In(32)
+        The counter, one cycle later.
+    """
+    return {
+        "read": Out(ReadPort(config)),
+        "write": Out(WritePort(config)),
+        "weights": Out(WeightPort(config)),
+        "weights_write": Out(stream.Signature(weight_row(config))),
+        "rows_index": Out(range(ROW_TABLE)),
+        "rows_write": Out(1),
+        "rows_write_data": Out(ROWS_WIDTH),
+        "rows_data": In(ROWS_WIDTH),
+        "counter_address": Out(range(len(COUNTERS))),
+        "counter_data": In(32),
+    }
 
 
 class CoreHost(wiring.Component):
@@ -35,20 +69,8 @@ class CoreHost(wiring.Component):
         What was read (after a write, anything); zero while ``response_valid`` is low.
     response_valid : Out(1)
         High for one cycle, when the access is complete: a write is then visible. Registered.
-    read, write : Out(ReadPort(config)), Out(WritePort(config))
-        Memory channels, for the spaces FEATURES and GRADIENTS.
-    weights : Out(WeightPort(config))
-        Rows of the weight bank.
-    weights_write : Out(stream of weight_row(config))
-        New rows for it.
-    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(ROWS_WIDTH)
-        Row table: entry, and whether to set it to ``rows_write_data``.
-    rows_data : In(ROWS_WIDTH)
-        The entry ``rows_index``, in the same cycle.
-    counter_address : Out(log2 counters)
-        Counter to read.
-    counter_data : In(32)
-        The counter, one cycle later.
+    read, write, weights, weights_write, rows_*, counter_*
+        What it gives access to; see ``space_members``.
     """
 
     def __init__(self, config: Config) -> None:
@@ -59,16 +81,7 @@ class CoreHost(wiring.Component):
             "request_valid": In(1),
             "response": Out(32),
             "response_valid": Out(1),
-            "read": Out(ReadPort(config)),
-            "write": Out(WritePort(config)),
-            "weights": Out(WeightPort(config)),
-            "weights_write": Out(stream.Signature(weight_row(config))),
-            "rows_index": Out(range(ROW_TABLE)),
-            "rows_write": Out(1),
-            "rows_write_data": Out(ROWS_WIDTH),
-            "rows_data": In(ROWS_WIDTH),
-            "counter_address": Out(range(len(COUNTERS))),
-            "counter_data": In(32),
+            **space_members(config),
         })
 
     def elaborate(self, platform: object) -> Module:
