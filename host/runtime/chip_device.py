@@ -20,7 +20,11 @@ from hypercast.host.runtime.image import brought_exponents
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile, profile
-from hypercast.host.runtime.training_device import TrainingDevice, logits_of, of_training
+from hypercast.host.runtime.training_device import (
+    TrainingDevice,
+    exponents_of_training,
+    logits_tensor,
+)
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
@@ -305,10 +309,10 @@ class ChipDevice(TrainingDevice):
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return of_training(self.driver.exponents(self.job).items())
+        return exponents_of_training(self.driver.exponents(self.job))
 
     def logits(self) -> tuple[IntArray, int]:
-        name = logits_of(self._model.network)
+        name = logits_tensor(self._model.network)
         return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
 
     def state(self) -> TrainingState:

@@ -6,7 +6,11 @@ from collections.abc import Mapping
 import numpy as np
 
 from hypercast.errors import InputError
-from hypercast.host.runtime.training_device import TrainingDevice, logits_of, of_training
+from hypercast.host.runtime.training_device import (
+    TrainingDevice,
+    exponents_of_training,
+    logits_tensor,
+)
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
@@ -89,10 +93,10 @@ class ReferenceDevice(TrainingDevice):
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return of_training(self.oracle.exponents.items())
+        return exponents_of_training(self.oracle.exponents)
 
     def logits(self) -> tuple[IntArray, int]:
-        name = logits_of(self.oracle.network)
+        name = logits_tensor(self.oracle.network)
         return self.oracle.tensors[name], self.oracle.exponents[name]
 
     def state(self) -> TrainingState:

@@ -2,7 +2,7 @@
 """A device that trains: the interface of the NumPy reference and of a chip."""
 
 import abc
-from collections.abc import Iterable
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from hypercast.reference.array_types import IntArray
@@ -15,7 +15,7 @@ from hypercast.reference.training_state import TrainingState
 if TYPE_CHECKING:
     from hypercast.host.runtime.chip_device import ChipDevice
 
-__all__ = ["TrainingDevice", "logits_of", "of_training"]
+__all__ = ["TrainingDevice", "exponents_of_training", "logits_tensor"]
 
 
 class TrainingDevice(abc.ABC):
@@ -90,11 +90,12 @@ class TrainingDevice(abc.ABC):
         return None
 
 
-def logits_of(network: Network) -> Tensor:
+def logits_tensor(network: Network) -> Tensor:
     """The tensor of an evaluation that holds the logits."""
     return Tensor(Kind.LOGITS, len(network.layers), Pass.EVALUATION)
 
 
-def of_training(items: Iterable[tuple[Tensor, int]]) -> dict[Tensor, int]:
-    """A dictionary of the pairs of a training step's tensors, in order."""
-    return {name: value for name, value in sorted(items) if name.during == Pass.TRAINING}
+def exponents_of_training(exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
+    """The exponents of a training step's tensors among those of all tensors, by name in order."""
+    return {name: value for name, value in sorted(exponents.items())
+            if name.during == Pass.TRAINING}
