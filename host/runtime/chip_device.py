@@ -309,7 +309,7 @@ class ChipDevice(TrainingDevice):
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return exponents_of_training(self.driver.exponents(self.job))
+        return exponents_of_training(self.driver.exponents(self.job).items())
 
     def logits(self) -> tuple[IntArray, int]:
         name = logits_tensor(self._model.network)

@@ -93,7 +93,7 @@ class ReferenceDevice(TrainingDevice):
         return values
 
     def exponents(self) -> dict[Tensor, int]:
-        return exponents_of_training(self.oracle.exponents)
+        return exponents_of_training(self.oracle.exponents.items())
 
     def logits(self) -> tuple[IntArray, int]:
         name = logits_tensor(self.oracle.network)

@@ -2,7 +2,7 @@
 """A device that trains: the interface of the NumPy reference and of a chip."""
 
 import abc
-from collections.abc import Mapping
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from hypercast.reference.array_types import IntArray
@@ -95,7 +95,6 @@ def logits_tensor(network: Network) -> Tensor:
     return Tensor(Kind.LOGITS, len(network.layers), Pass.EVALUATION)
 
 
-def exponents_of_training(exponents: Mapping[Tensor, int]) -> dict[Tensor, int]:
-    """The exponents of a training step's tensors among those of all tensors, by name in order."""
-    return {name: value for name, value in sorted(exponents.items())
-            if name.during == Pass.TRAINING}
+def exponents_of_training(exponents: Iterable[tuple[Tensor, int]]) -> dict[Tensor, int]:
+    """The exponents of a training step's tensors among (tensor, exponent) of all, in order."""
+    return {name: value for name, value in sorted(exponents) if name.during == Pass.TRAINING}
