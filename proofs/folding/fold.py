@@ -84,10 +84,12 @@ def _bench(levels: int) -> Bench:
     names = "o", "kept", "step"
     own, following, again = Signal(2), Signal(2), Signal()
     slot, rounds = Signal(3), Signal(2)
-    common, reset = Signal(2), Signal(init=1)
+    common, early_reset, reset = Signal(2), Signal(init=1), Signal(init=1)
     m.d.sync += slot.eq(slot + 1)
+    with m.If(slot == _SLOTS - 2):
+        m.d.sync += early_reset.eq(again)
     with m.If(slot == _SLOTS - 1):
-        m.d.sync += [common.eq(following), reset.eq(again),
+        m.d.sync += [common.eq(following), reset.eq(early_reset),
                      rounds.eq(Mux(rounds == 3, 3, rounds + 1))]
 
     parts = [FoldedExample() for _ in range(_SLOTS)]
@@ -99,7 +101,7 @@ def _bench(levels: int) -> Bench:
     then = {name: Signal(len(value), name=f"then_{name}") for name, value in now.items()}
     folded_slot = Signal(3)
     m.submodules.folded = Instance(
-        "folded", i_clk=ClockSignal(), i_restart=0, i_rst=reset, i_begin=reset, i_common=common,
+        "folded", i_clk=ClockSignal(), i_restart=0, i_rst=early_reset, i_begin=reset, i_common=common,
         i_own=own, o_slot=folded_slot, **{f"o_{name}": value for name, value in now.items()},
         **{f"o_{name}__next": value for name, value in then.items()})
 

@@ -17,6 +17,9 @@ read, and what comes of it may be written a slot later.
 
 An asynchronous read port whose address comes from registers would need deep distributed RAM. Its
 address is computed a slot early, by a copy of its logic, and its memory is read synchronously.
+
+The reset goes everywhere, so it comes a slot early, and whatever it goes to has a flip-flop of its
+own to take it.
 """
 
 from collections import defaultdict
@@ -65,7 +68,8 @@ def fold(module: dict[str, Any], *, slots: int, index: str, private: Container[s
         Input whose value is the instance's number; no longer a port.
     private : container of str
         Inputs, by name, that differ from instance to instance, to be given in their slots. All
-        others are shared, and change only between the last slot and the first.
+        others are shared, and change only between the last slot and the first; ``rst``, the reset,
+        a slot before them.
 
     The module gets an input ``restart``, see ``Slots``, an output ``slot``, the number of the
     instance it is, and for every other output ``NAME__next``: what it will be in its instance's
@@ -113,8 +117,23 @@ class _Folding:
             self._fold_memory(name)
         for name in replaced:
             del netlist.cells[name]
+        if "rst" in netlist.ports:
+            self._copy_reset(*netlist.ports["rst"]["bits"])
         del netlist.ports[self._index]
         netlist.add_port("slot", "output", self._time.number(0))
+
+    def _copy_reset(self, reset: Bit) -> None:
+        """Give each cell that takes the reset a flip-flop for it, which tools do not merge."""
+        netlist = self._netlist
+        for name, cell in list(netlist.cells.items()):
+            taken = [port for port, bits in cell["connections"].items() if reset in bits]
+            if not taken:
+                continue
+            [own] = netlist.nets(1)
+            netlist.flip_flops(f"$reset${name}", [reset], [own], initial="1", keep=True)
+            for port in taken:
+                cell["connections"][port] = [own if bit == reset else bit
+                                             for bit in cell["connections"][port]]
 
     def _add_next_outputs(self) -> None:
         netlist = self._netlist

@@ -80,11 +80,13 @@ class FoldedChip(wiring.Component):
         m.d.comb += core.restart.eq(self.restart)
 
         # The chip's clock ticks after the last slot; its reset covers whole cycles of the chip.
-        last = Signal()
-        m.d.comb += last.eq(core.slot == config.cores - 1)
-        reset = Signal(init=1, reset_less=True)
+        coming, last = Signal(), Signal()
+        m.d.comb += [coming.eq(core.slot == config.cores - 2), last.eq(core.slot == config.cores - 1)]
+        early_reset, reset = Signal(init=1, reset_less=True), Signal(init=1, reset_less=True)
+        with m.If(coming):
+            m.d.sync += early_reset.eq(ResetSignal())
         with m.If(last):
-            m.d.sync += reset.eq(ResetSignal())
+            m.d.sync += reset.eq(early_reset)
         m.domains.paced = paced = ClockDomain("paced", local=True)
         m.d.comb += [paced.clk.eq(ClockSignal()), paced.rst.eq(reset)]
 
@@ -92,7 +94,7 @@ class FoldedChip(wiring.Component):
                             {**control_signature(config), "enable": In(1)})
         m.submodules.control = DomainRenamer("paced")(control)
         m.d.comb += control.enable.eq(last)
-        with m.If(last):
+        with m.If(coming):  # the core takes it a slot later
             m.d.sync += core_reset.eq(ResetSignal() | control.reset)
         m.submodules.pace = pace = AxiPace()
         connect(m, flipped(self.axi), pace.manager)

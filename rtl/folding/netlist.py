@@ -84,14 +84,19 @@ class Netlist:
         return output
 
     def flip_flops(self, name: str, data: list[Bit], output: list[Bit], *, initial: str = "",
-                   enable: Bit | None = None) -> None:
-        """Add flip-flops, with values that they hold at first, the lowest bit first."""
+                   enable: Bit | None = None, keep: bool = False) -> None:
+        """Add flip-flops, with values that they hold at first, the lowest bit first.
+
+        With ``keep``, tools do not merge them with others that hold the same.
+        """
         connections = {"CLK": self.ports["clk"]["bits"], "D": data, "Q": output}
         parameters: dict[str, int | str] = {"WIDTH": len(data), "CLK_POLARITY": "1"}
         if enable is not None:
             connections["EN"] = [enable]
             parameters["EN_POLARITY"] = "1"
         self.add(name, "$dff" if enable is None else "$dffe", connections, **parameters)
+        if keep:
+            self.cells[name]["attributes"]["keep"] = "1".zfill(32)
         if initial:
             self.set_initial_values(output, initial)
 

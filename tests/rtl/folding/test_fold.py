@@ -3,6 +3,7 @@
 
 import copy
 import random
+from itertools import chain
 
 import pytest
 from amaranth.hdl import Module
@@ -40,17 +41,36 @@ def test_random_modules(seed):
     module = Drawing(seed, known=True).module
     parts = [Simulation(copy.deepcopy(module)) for _ in range(_SLOTS)]
     fold(module, slots=_SLOTS, index="core", private=("own",))
-    folded, then = Simulation(module), {}
+    folded, then, following = Simulation(module), {}, True
     for cycle in range(RESET_CYCLES + 8):
-        shared = {"rst": cycle < RESET_CYCLES or rng.random() < 0.1, "common": rng.randrange(4)}
+        reset, following = following, cycle + 1 < RESET_CYCLES or rng.random() < 0.1
+        common = rng.randrange(4)
         for slot, part in enumerate(parts):
             own = rng.randrange(4)
-            now = folded.step(**shared, own=own, restart=0)
+            early = following if slot == _SLOTS - 1 else reset
+            now = folded.step(rst=early, common=common, own=own, restart=0)
             if cycle >= RESET_CYCLES:
                 assert now == {**part.outputs(), **then, "slot": slot}
-            part.step(**shared, own=own, core=slot)
+            part.step(rst=reset, common=common, own=own, core=slot)
             part.begin()
             then = {f"{name}{NEXT}": value for name, value in part.outputs().items()}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_takes_the_reset_has_a_flip_flop_for_it(seed):
+    """Nothing but flip-flops of one user each, which tools keep apart, takes the reset."""
+    module = Drawing(seed, known=True).module
+    [reset] = module["ports"]["rst"]["bits"]
+    fold(module, slots=_SLOTS, index="core", private=("own",))
+    users = {name: [name for name, cell in module["cells"].items()
+                    if bit in chain(*cell["connections"].values()) and bit not in
+                    cell["connections"].get("Q", ())]
+             for name, cell in module["cells"].items() if reset in chain(
+                 *cell["connections"].values()) for bit in cell["connections"]["Q"]}
+    assert users
+    for name, [_] in users.items():
+        assert module["cells"][name]["type"] == "$dff"
+        assert module["cells"][name]["attributes"]["keep"][-1] == "1"
 
 
 class Unregistered(wiring.Component):

@@ -82,6 +82,12 @@ def test_flip_flops(netlist, enable, kind):
     assert netlist.take_initial_values() == {20: "0", 21: "1", 7: "1"}
 
 
+@pytest.mark.parametrize("keep", [False, True])
+def test_flip_flops_that_are_kept(netlist, keep):
+    netlist.flip_flops("more", [5], [20], keep=keep)
+    assert netlist.cells["more"]["attributes"] == ({"keep": f"{1:032b}"} if keep else {})
+
+
 def test_initial_values_are_taken_once(netlist):
     assert netlist.take_initial_values() == {7: "1"}
     assert netlist.take_initial_values() == {}
