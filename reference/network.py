@@ -73,7 +73,8 @@ class Layer:
         Probability with which an element of the layer's input is dropped in training. That of a
         linear layer is scaled where the bias has been added: by a power of two only.
     source : int, optional
-        The layer (from 1) whose outputs it reads; the one before it, if none is given.
+        The layer (from 1) whose outputs it reads, or 0 for the input features; the layer before it,
+        if none is given.
     root : str, optional
         ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: what ``dropout(H)`` is multiplied by and added
         besides, in a convolution that combines first. Or ``ROOT_INITIAL``: the first layer's
@@ -141,8 +142,8 @@ class Layer:
 class Network:
     """A graph neural network: layers with a bias each, ReLU between them.
 
-    Layers that read the outputs of one layer begin branches, which end where a last layer takes the
-    outputs of several.
+    Layers that read the outputs of one layer, or the input features, begin branches, which end
+    where a last layer takes the outputs of several.
 
     Parameters
     ----------
@@ -156,8 +157,8 @@ class Network:
     Raises
     ------
     InputError
-        If the layers do not fit each other, or if the first one aggregates first although its
-        input has dropout: the features would have to be stored anew in every step.
+        If the layers do not fit each other, or if one aggregates the input features first although
+        they have dropout: they would have to be stored anew in every step.
     """
 
     layers: tuple[Layer, ...]
@@ -169,38 +170,42 @@ class Network:
             self._check_jumping()
         for number, layer in enumerate(self.layers, 1):
             self._check_source(number, layer)
-        for number in range(1, len(self.layers)):
+        for number in range(len(self.layers)):
             self._check_readers(number)
-        first = self.layers[0]
-        require(first.order != AGGREGATE_FIRST or first.dropout == 0,
-                 f"layer 1 cannot aggregate first with dropout {first.dropout} on its input; "
-                 f"use {COMBINE_FIRST} or dropout 0")
+        for number in self.readers(0):
+            layer = self.layers[number - 1]
+            require(layer.order != AGGREGATE_FIRST or layer.dropout == 0,
+                    f"layer {number} cannot aggregate first with dropout {layer.dropout} on its "
+                    f"input; use {COMBINE_FIRST} or dropout 0")
         for number, layer in enumerate(self.layers, 1):
             if layer.root == ROOT_INITIAL:
                 self._check_initial(number)
 
     def _check_source(self, number: int, layer: Layer) -> None:
         if layer.source is not None:
-            require(number > 1, f"layer 1 reads the input features, and not layer {layer.source}")
-            require(1 <= layer.source < number, f"layer {number} must read one of the layers 1 to "
-                                                f"{number - 1}, not layer {layer.source}")
+            require(number > 1 or layer.source == 0,
+                    f"layer 1 reads the input features, and not layer {layer.source}")
+            require(0 <= layer.source < number,
+                    f"layer {number} must read the input features, as layer 0, or one of the "
+                    f"layers 1 to {number - 1}, not layer {layer.source}")
             require(not self._joins(number), f"layer {number} takes the outputs of layers "
                                              f"{self.jumping}, and not of layer {layer.source}")
         if number > 1 and not self._joins(number):
             source = self.source(number)
-            outputs = self.layers[source - 1].features_out
+            outputs = self.layers[source - 1].features_out if source else self.features
             require(outputs == layer.features_in,
-                     f"layer {source} has {outputs} outputs, but layer {number} has "
-                     f"{layer.features_in} inputs")
+                    f"{f'layer {source} has {outputs} outputs' if source else ''}"
+                    f"{'' if source else f'the input has {outputs} features'}, but layer {number} "
+                    f"has {layer.features_in} inputs")
 
     def _check_readers(self, number: int) -> None:
         readers = self.readers(number)
         require(readers, f"no layer reads the outputs of layer {number}; let the last layer take "
                          f"them (jumping), or leave the layer out")
         rates = {self.layers[reader - 1].dropout for reader in readers}
-        require(len(rates) == 1, f"layers {', '.join(map(str, readers))} read the outputs of layer "
-                                 f"{number} and must have the same dropout, not "
-                                 f"{', '.join(map(str, sorted(rates)))}")
+        what = f"the outputs of layer {number}" if number else "the input features"
+        require(len(rates) == 1, f"layers {', '.join(map(str, readers))} read {what} and must have "
+                                 f"the same dropout, not {', '.join(map(str, sorted(rates)))}")
 
     def _check_initial(self, number: int) -> None:
         layer, (first, *others) = self.layers[number - 1], self.layers
@@ -332,7 +337,29 @@ class Network:
     @property
     def inputs(self) -> list[Weight]:
         """The ``Weight`` matrices that multiply the input features."""
-        return [weight for weight in self.weights(1) if weight.source == 0]
+        return [weight for number in self.readers(0) for weight in self.weights(number)
+                if weight.source == 0]
+
+    def reads_features(self, layers: Iterable[int]) -> bool:
+        """Whether any of some layers reads the input features."""
+        return not {*layers}.isdisjoint(self.readers(0))
+
+    def aggregates_features(self, number: int) -> bool:
+        """Whether a layer aggregates the input features before it combines them.
+
+        The sums, and what boards bring of each other for them, depend on no weights.
+        """
+        return self.layers[number - 1].order == AGGREGATE_FIRST and self.reads_features((number,))
+
+    @property
+    def feature_orders(self) -> tuple[str, ...]:
+        """Orders of the layers that read the input features."""
+        return tuple(self.layers[number - 1].order for number in self.readers(0))
+
+    @property
+    def only_aggregates_features(self) -> bool:
+        """Whether layer 1 aggregates the input features first, and no other layer reads them."""
+        return self.feature_orders == (AGGREGATE_FIRST,)
 
     @property
     def features(self) -> int:

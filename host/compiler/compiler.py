@@ -126,8 +126,8 @@ def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
     model, config, capacity, edges, pieces
         As of ``compile_job``.
     ahead : bool
-        Whether steps are to work ahead if the first layer aggregates first, there is room, and they
-        are not in pieces.
+        Whether steps are to work ahead if input features are only aggregated first, there is room,
+        and they are not in pieces.
 
     Raises
     ------
@@ -135,7 +135,7 @@ def compile_sampled(model: InitialModel, config: Config, capacity: Capacity,
         If something does not fit the configuration, even if steps do not work ahead and features
         are brought by every sample.
     """
-    summed = model.network.layers[0].order == AGGREGATE_FIRST
+    summed = model.network.only_aggregates_features
     *wanted, plain = itertools.product(
         (True, False) if ahead and summed and not pieces else (False,),
         (True, False) if model.sample.origin and summed else (False,))
@@ -186,10 +186,10 @@ def _in_turns(job: Job, pairs: tuple[tuple[str, str], ...]) -> Job:
 
 
 def _check_resident(model: InitialModel) -> None:
-    order = model.network.layers[0].order
-    if order != AGGREGATE_FIRST:
+    if not model.network.only_aggregates_features:
         raise InputError(f"the whole graph's features can stay in memory if the first layer is "
-                         f"{AGGREGATE_FIRST}, not {order}")
+                         f"{AGGREGATE_FIRST} and no other reads them, not if those that do are "
+                         f"{model.network.feature_orders}")
     if model.sample.origin is None:
         raise InputError("the whole graph's features can stay in memory if the sample says which "
                          "rows of them it has")

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.transposed import transposed
 from hypercast.reference.array_types import SparseArray
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, Network
+from hypercast.reference.network import LINEAR, Network
 
 __all__ = ["EdgeMatrix", "edge_matrices", "of_layers", "shared_edge_matrices", "used_by"]
 
@@ -149,8 +149,8 @@ def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMa
 
 def _aggregates(network: Network, number: int, backward: bool) -> bool:
     """Whether a layer aggregates; the gradient of the features is not needed."""
-    order = network.layers[number - 1].order
-    return order != LINEAR and not (backward and number == 1 and order == AGGREGATE_FIRST)
+    return network.layers[number - 1].order != LINEAR and not (
+        backward and network.aggregates_features(number))
 
 
 def _roots(weight: int, shape: tuple[int, int], tag: str, numbers: Sequence[int], *,

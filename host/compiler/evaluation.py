@@ -125,7 +125,8 @@ def _compile(model: InitialModel, config: Config, layers: range,
     network, sample = model.network, model.sample
     plan = SamplePlan(network, config, sample, edges=edges.of_layers(layers, trained=False))
     labels = LabelFormat.of(model)
-    features = Features(model, plan.feature_rows, config) if 1 in layers else None
+    features = Features(model, plan.feature_rows, config) if network.reads_features(layers) \
+        else None
     layout = Layout.of(network, config, plan.vertices, labels,
                        words=features.words if features else None, edges=plan.place,
                        layers=layers, trained=False)

@@ -28,8 +28,8 @@ class Features:
     Parameters
     ----------
     model : InitialModel
-        Gives features and network. Messages take whole panels: what a first layer aggregates
-        before it combines is dense.
+        Gives features and network. Messages take whole panels: features that a layer
+        aggregates before it combines them are dense.
     rows : int
         Rows a core has to hold at most.
     config : Config
@@ -55,7 +55,7 @@ class Features:
         self._parts = [deal(_rows(matrix.values), core, config)
                        for core in range(config.cores)]
         self._sparse: list[SparseWords] | None = None
-        combined = model.network.layers[0].order != AGGREGATE_FIRST
+        combined = AGGREGATE_FIRST not in model.network.feature_orders
         if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
             sparse = [SparseWords.of(part, config) for part in self._parts]
             read = max(len(part.words) for part in sparse)

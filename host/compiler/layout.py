@@ -129,9 +129,10 @@ class Layout:
         InputError
             If what a step has to aggregate for the next one depends on weights.
         """
-        if ahead and network.layers[0].order != AGGREGATE_FIRST:
-            raise InputError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST}, not "
-                             f"{network.layers[0].order}")
+        if ahead and not network.only_aggregates_features:
+            raise InputError(f"a step can work ahead if the first layer is {AGGREGATE_FIRST} and "
+                             f"no other reads the input features, not if those that do are "
+                             f"{network.feature_orders}")
         rows = [level.rows for level in vertices]
         memory = MemoryMap(config, [max(shared_rows, feature_rows or rows[0]),
                                     *(max(shared_rows, count) for count in rows[1:])])

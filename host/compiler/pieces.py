@@ -104,7 +104,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     # Ranks are read beside rows of which all words are stored.
     dense = capacity or (shared and network.dropouts[0].threshold)
     features = Features(model, max(plan.feature_rows, plan.shared_rows), config,
-                        word_sparse=not dense) if 1 in layers else None
+                        word_sparse=not dense) if network.reads_features(layers) else None
     layout = Layout.of(network, config, plan.vertices, labels,
                        words=features.words if features else None, edges=plan.place,
                        adam=model.recipe.optimiser == "adam", kept=True, layers=layers,

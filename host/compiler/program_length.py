@@ -125,7 +125,7 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
                        kept="train" not in names, shared_rows=max(
                            (one.rows for one in others), default=0))
     inputs = Parts.dense(FEATURES, 0, 0)
-    if 1 in layers:
+    if network.reads_features(layers):
         region = layout.memory.matrix(FEATURES, 0, network.features)
         inputs = Parts.dense(FEATURES, region.panels, region.stride)
     messages = {

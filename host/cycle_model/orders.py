@@ -37,9 +37,8 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
     What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
     are tried, first to last, beginning with convolutions that all combine first. A pair is
     predicted with the layers next to it, as if there were no others, so that the work is linear in
-    the layers; and pairs that are alike, with neighbours that are, are predicted once. What a first
-    layer with dropout on its input aggregates would be another matrix in every step, so that layer
-    combines first.
+    the layers; and pairs that are alike, with neighbours that are, are predicted once. Input features
+    with dropout are another matrix in every step, so the layers that read them combine first.
 
     Parameters
     ----------
@@ -58,8 +57,9 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
         If the network does not fit the configuration.
     """
     choices = [layer.orders for layer in workload.network.layers]
-    if workload.network.layers[0].dropout:
-        choices[0] = choices[0][:1]
+    for reader in workload.network.readers(0):
+        if workload.network.layers[reader - 1].dropout:
+            choices[reader - 1] = choices[reader - 1][:1]
     count = len(choices)
     trials = _CAREFUL_LAYERS * TRIALS // count if trials is None else trials
     workload = workload.ordered(choice[0] for choice in choices)

@@ -177,7 +177,8 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
     for layer, kind in enumerate(workload.network.layers, 1):
         if kind.order == LINEAR and not roots:
             continue
-        for backward in (False, True) if layer > 1 or workload.combines_first else (False,):
+        aggregates_features = workload.network.aggregates_features(layer)
+        for backward in (False,) if aggregates_features else (False, True):
             entry = vertices[layer if backward else layer - 1].entry
             # Strips of the same load have the same edges: those of a symmetric matrix, both ways,
             # unless they are of different batches.

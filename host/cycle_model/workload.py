@@ -149,15 +149,15 @@ class Workload:
 
     @property
     def combines_first(self) -> bool:
-        """Whether the first layer does, or sums nothing over neighbours."""
-        return self.orders[0] != AGGREGATE_FIRST
+        """Whether whatever reads the input features does, or sums nothing over neighbours."""
+        return AGGREGATE_FIRST not in self.network.feature_orders
 
     @property
     def ahead(self) -> bool:
         """Whether a step aggregates the next batch's input features."""
-        return self.sampled and self.pipelined and not self.combines_first
+        return self.sampled and self.pipelined and self.network.only_aggregates_features
 
     @property
     def indexed(self) -> bool:
         """Whether send lists name the rows of input features that are sent."""
-        return self.sampled and self.resident and not self.combines_first
+        return self.sampled and self.resident and self.network.only_aggregates_features

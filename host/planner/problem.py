@@ -14,7 +14,7 @@ from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.planner.layer_costs import layer_cost, list_footprint, result_footprint
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR, ROOT_WEIGHTS, Network
+from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
 from hypercast.reference.step_graph import step_graph
 
 __all__ = ["NetworkLayer", "Problem"]
@@ -280,9 +280,8 @@ class Problem:
         found = []
         for _, network, number in self.layers:
             forward, backward = step_graph(network).aggregated_columns(number)
-            # A first layer's inputs never change: they are brought once.
-            constant = number == 1 and network.layers[0].order == AGGREGATE_FIRST
-            found += [*([] if constant else forward), *backward]
+            # Input features never change: they are brought once.
+            found += [*([] if network.aggregates_features(number) else forward), *backward]
         return found
 
     @property

@@ -74,7 +74,7 @@ class ChunkProgram:
             {transposed: Halo(sent={}, received={0: len(rows)} if len(rows) else {})
              for transposed, rows in others.items()}, sample.element_width, sample.features.values)
         rows = ranks
-        if model.network.layers[0].order == AGGREGATE_FIRST:  # which never change
+        if AGGREGATE_FIRST in model.network.feature_orders:  # which never change
             rows = np.concatenate([ranks, others[False]])
         part = replace(sample, edges=(local[False],) * len(sample.edges), place=place,
                        features=Mantissas(whole.values[rows], whole.exponent))

@@ -153,7 +153,7 @@ class SharedDevices:
         sample, features = model.sample, model.sample.features
         assert isinstance(sample.place, SharedRows)
         sample.place.connect(group)
-        if model.network.layers[0].order == AGGREGATE_FIRST:
+        if AGGREGATE_FIRST in model.network.feature_orders:
             features = Mantissas(sample.place.bring_features(features.exponent),
                                  features.exponent)
         if not self.is_chip(group.rank):

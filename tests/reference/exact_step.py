@@ -122,7 +122,7 @@ class ExactStep:
         weights, outputs = self.network.weights(number), self.value(f"dZ{number}")
         if number == len(self.network.layers) and self.network.jumping:
             found = {weight.source: outputs @ self.value(weight.name).T for weight in weights}
-        elif number > 1:
+        elif weights[0].source:
             found = {weights[0].source: self.input_gradient(number)}
         else:
             found = {}

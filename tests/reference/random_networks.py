@@ -22,16 +22,18 @@ _KINDS = [(LINEAR, None), (AGGREGATE_FIRST, None),
 def branched_networks(draw, features=4, classes=3, most=7, dropouts=(0.0, 0.5)):
     """A network whose layers are all as wide as the input, but for the last one.
 
-    That takes the outputs that no other layer reads, and some that others do.
+    That takes the outputs that no other layer reads, and some that others do. Several layers may
+    read the input features.
     """
     count = draw(st.integers(2, most))
-    sources = [draw(st.integers(1, number - 1)) for number in range(2, count + 1)]
+    sources = [draw(st.integers(0, number - 1)) for number in range(2, count + 1)]
     jumping = sorted({*range(1, count + 1)} - {*sources}
-                     | draw(st.sets(st.integers(1, count))))
+                     | draw(st.sets(st.integers(1, count))) - {0})
     dropout = draw(st.sampled_from(dropouts))
     kinds = draw(st.lists(st.sampled_from(_KINDS), min_size=count, max_size=count))
-    if dropout and kinds[0][0] == AGGREGATE_FIRST:
-        kinds[0] = _KINDS[-1]
+    if dropout:  # features that are summed first cannot have it
+        kinds = [_KINDS[-1] if order == AGGREGATE_FIRST and not source else (order, root)
+                 for (order, root), source in zip(kinds, [0, *sources], strict=True)]
     hidden = [Layer(features_in=features, features_out=features, order=order, root=root,
                     dropout=dropout, source=source)
               for (order, root), source in zip(kinds, [None, *sources], strict=True)]

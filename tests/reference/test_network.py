@@ -151,8 +151,12 @@ def test_summands_of_branches_have_an_entry_for_what_they_are_of():
 
 
 @pytest.mark.parametrize(("sources", "change", "message"), [
-    ((2,), {"jumping": (2,)}, "layer 2 must read one of the layers 1 to 1, not layer 2"),
-    ((0,), {"jumping": (2,)}, "layer 2 must read one of the layers 1 to 1, not layer 0"),
+    ((2,), {"jumping": (2,)}, "layer 2 must read the input features, as layer 0, or one of the "
+     "layers 1 to 1, not layer 2"),
+    ((-1,), {"jumping": (2,)}, "one of the layers 1 to 1, not layer -1"),
+    ((0,), {"jumping": (2,)}, "no layer reads the outputs of layer 1; let the last"),
+    ((0,), {"jumping": (1, 2), "dropouts": (0.0, 0.5)},
+     r"layers 1, 2 read the input features and must have the same dropout, not 0\.0, 0\.5"),
     ((1, 1), {"jumping": (3,)}, "no layer reads the outputs of layer 2; let the last"),
     ((1, 1), {"jumping": (2, 3), "dropouts": (0.0, 0.5, 0.75)},
      r"layers 2, 3 read the outputs of layer 1 and must have the same dropout, not 0\.5, 0\.75"),
@@ -167,8 +171,35 @@ def test_branches_that_are_refused(sources, change, message):
         branched(*sources, **change)
 
 
+def test_branches_from_the_input():
+    """Layers 1, 2 and 4 read the input features."""
+    network = branched(0, None, 0, jumping=(1, 3, 4))
+    assert [network.weights(number)[0].source for number in (1, 2, 3, 4)] == [0, 0, 2, 0]
+    assert network.readers(0) == (1, 2, 4) and network.branches
+    assert [weight.name for weight in network.inputs] == ["W1", "W2", "W4"]
+    assert network.path(3) == (2, 3, 5) and network.path(5) == (4, 5)
+    assert network.reads_features((3, 4)) and not network.reads_features((3, 5))
+    assert not network.aggregates_features(4) and not network.only_aggregates_features
+    first = branched(0, jumping=(1, 2), dropouts=(0.0, 0.0)).ordered(
+        (AGGREGATE_FIRST, COMBINE_FIRST, LINEAR))
+    assert [first.aggregates_features(number) for number in (1, 2, 3)] == [True, False, False]
+    assert first.feature_orders == (AGGREGATE_FIRST, COMBINE_FIRST)
+    assert not first.only_aggregates_features
+    chain = Network.of_widths((4, 4, 4), orders=AGGREGATE_FIRST)
+    assert chain.only_aggregates_features and not chain.aggregates_features(2)
+
+
 def test_sources_that_are_refused():
     layer = {"features_in": 4, "features_out": 4}
+    with pytest.raises(ValueError, match="the input has 4 features, but layer 2 has 3 inputs"):
+        Network(jumping=(1, 2), layers=(
+            Layer(**layer), Layer(features_in=3, features_out=4, source=0),
+            Layer(features_in=8, features_out=2, order=LINEAR)))
+    with pytest.raises(ValueError, match="layer 2 cannot aggregate first with dropout 0.5 on its"):
+        Network(jumping=(1, 2), layers=(
+            Layer(**layer, dropout=0.5),
+            Layer(**layer, dropout=0.5, source=0, order=AGGREGATE_FIRST),
+            Layer(features_in=8, features_out=2, order=LINEAR)))
     with pytest.raises(ValueError, match="layer 1 reads the input features, and not layer 1"):
         Network(layers=(Layer(**layer, source=1),))
     with pytest.raises(ValueError, match=r"takes the outputs of layers \(1,\), and not of layer 1"):
