@@ -214,6 +214,18 @@ class StepGraph:
         return frozenset(found - {FEATURES})
 
     @cached_property
+    def kept(self) -> frozenset[Tensor]:
+        """Matrices and masks of the forward pass that the backward pass reads."""
+        made = {FEATURES, *(name for node in self.forward
+                            for name in (node.result, node.mask_write) if name)}
+        read = {gradient.left for gradient in self.gradients.values()}
+        for node in self.backward:
+            read.update(term.rows for term in node.terms)
+            if node.mask_read:
+                read.add(node.mask_read)
+        return frozenset(made & read)
+
+    @cached_property
     def columns(self) -> dict[Tensor, int]:
         """Matrix or mask to its columns: all that are stored, but the loss's, in order."""
         nodes = *self.forward, *self.backward

@@ -14,14 +14,12 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner.operators import Cost, Footprint
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import ROOT_INITIAL, ROOT_WEIGHTS, Layer, Network
-from hypercast.reference.tensor import FEATURES, Kind
+from hypercast.reference.step_graph import step_graph
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import BASE_WIDTH, TENSOR_WIDTH
 
 __all__ = ["layer_cost", "list_footprint", "result_footprint"]
-
-#: What a micro-batch needs on its way back.
-_KEPT = (Kind.AGGREGATED, Kind.MASK, Kind.HIDDEN)
 
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
@@ -121,13 +119,14 @@ def _tensors(network: Network, vertices: tuple[int, ...],
              config: Config) -> dict[int, tuple[Footprint, Footprint]]:
     """Room for each layer's tensors: those that are kept for the way back, and the others."""
     memory = MemoryMap(config, [_rows(count, config) for count in vertices])
+    graph = step_graph(network)
     place_tensors(network, memory, config)
     memory.matrix(FEATURES, 0, network.features)
     found: dict[tuple[int, bool], list[int]] = {}
     for region in {id(region): region for region in memory.regions.values()}.values():
         tensor = region.tensor
         if tensor:
-            kept = tensor.kind in _KEPT or tensor == FEATURES
+            kept = tensor in graph.kept
             words = found.setdefault((max(tensor.layer, 1), kept), [0, 0])
             words[region.channel] += region.words
     return {number: (Footprint(*found.get((number, True), (0, 0))),

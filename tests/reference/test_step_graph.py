@@ -245,6 +245,31 @@ def test_columns_that_are_summed_over_neighbours():
     assert step_graph(OTHERS["sage"]).aggregated_columns(2) == ([3], [3, 8])
 
 
+@pytest.mark.parametrize("net", EVERY.values(), ids=EVERY.keys())
+def test_what_the_backward_pass_needs(net):
+    """It is the same without all other tensors of the forward pass, and stops without any of them.
+    """
+    kept = step_graph(net).kept
+
+    def gradients(left_out):
+        gnn = FixedGnn.of(net, Recipe(), *data(seed=3))
+        loss = gnn.forward(gnn.step_key)
+        for name in [name for name in {**gnn.tensors, **gnn.masks} if name in left_out]:
+            (gnn.masks if name.kind == Kind.MASK else gnn.tensors).pop(name)
+        gnn.backward(loss)
+        return {name: one.accumulators.tolist() for name, one in gnn.gradients.items()}
+
+    made = {FEATURES, *(name for node in step_graph(net).forward
+                        for name in (node.result, node.mask_write) if name)}
+    assert kept <= made
+    assert gradients(made - kept) == gradients(())
+    assert (FEATURES in kept) == any(
+        net.layers[number - 1].order != AGGREGATE_FIRST for number in net.readers(0))
+    for name in sorted(kept - {FEATURES}):  # whose elements after dropout are held besides
+        with pytest.raises(KeyError):
+            gradients({name})
+
+
 def test_where_rows_are_added():
     assert not step_graph(network()).adds_rows
     assert not step_graph(OTHERS["gin"]).adds_rows
