@@ -26,6 +26,7 @@ _TRAININGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
     "gcn, jumping knowledge": ("blocks", {"jumping": True}, {}, {}),
     "gcnii": ("blocks", {"name": "gcnii", "layers": 3, "hidden": (8,)}, {}, {}),
     "mixhop": ("blocks", {"name": "mixhop", "layers": 4, "hidden": (8,)}, {}, {}),
+    "sign": ("blocks", {"name": "sign", "layers": 3, "hidden": (8,)}, {}, {}),
     "several labels, binary cross-entropy": ("communities", {}, {}, {}),
     "adam": ("blocks", {}, {}, {"optimiser": "adam"}),
     "momentum 0, weight decay 0.01, schedule": (

@@ -20,7 +20,7 @@ __all__ = ["ALPHA", "MODELS", "MOST_THETA", "THETA", "model_network"]
 
 #: Models, and the normalisation of edge weights that each is defined with.
 MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum", "gcnii": "symmetric",
-          "mixhop": "symmetric"}
+          "mixhop": "symmetric", "sign": "symmetric"}
 #: Of GCNII: share of the first layer's outputs, and strength of the identity mapping, as its paper
 #: has them for Cora.
 ALPHA, THETA = 0.1, 0.5
@@ -44,7 +44,10 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     bias in each layer). ``"mixhop"``: a linear layer, branches of no, one, two and more
     convolutions that read it, and a linear layer that takes what they end in (in the manner of
     Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified
-    Neighborhood Mixing, 2019, which has no weights between hops).
+    Neighborhood Mixing, 2019, which has no weights between hops). ``"sign"``: branches of no, one,
+    two and more convolutions that read the input features, and a linear layer that takes what they
+    end in (in the manner of Rossi et al., SIGN: Scalable Inception Graph Neural Networks, 2020,
+    which has no weights between hops).
 
     Parameters
     ----------
@@ -54,10 +57,11 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
         Features of a vertex, and columns of the logits.
     hidden : sequence of int
         Outputs of every convolution but the last, or of all, with jumping knowledge and of GCNII,
-        which needs as many everywhere. Of MixHop, those of the first layer, and of each branch.
+        which needs as many everywhere. Of MixHop, those of the first layer, and of each branch. Of
+        SIGN, those of each branch.
     dropout : float
         On the input of every convolution, and of the linear layer of jumping knowledge; of all
-        layers of GCNII and MixHop.
+        layers of GCNII, MixHop and SIGN.
     residual : bool
         Whether hidden convolutions of as many outputs as inputs add these to their sums.
     jumping : bool
@@ -80,11 +84,11 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
             raise InputError(f"GCNII has an initial residual; leave "
                              f"{'residual' if residual else 'jumping'} out")
         return _gcnii(features, hidden, classes, dropout, alpha, theta)
-    if model == "mixhop":
+    if model in ("mixhop", "sign"):
         if residual or jumping:
-            raise InputError(f"MixHop has branches; leave {'residual' if residual else 'jumping'} "
-                             f"out")
-        return _mixhop(features, hidden, classes, dropout)
+            raise InputError(f"{'MixHop' if model == 'mixhop' else 'SIGN'} has branches; leave "
+                             f"{'residual' if residual else 'jumping'} out")
+        return (_mixhop if model == "mixhop" else _sign)(features, hidden, classes, dropout)
     if jumping and not hidden:
         raise InputError("jumping knowledge needs at least one hidden width")
     if residual and model == "sage":
@@ -136,10 +140,25 @@ def _mixhop(features: int, hidden: Sequence[int], classes: int, dropout: float) 
                          f"widths or more, not {list(hidden)}")
     first, *widths = hidden
     layers = [Layer(features_in=features, features_out=first, order=LINEAR, dropout=dropout)]
-    ends = []
+    return _branches(layers, widths, classes, dropout)
+
+
+def _sign(features: int, hidden: Sequence[int], classes: int, dropout: float) -> Network:
+    if len(hidden) < 2:
+        raise InputError(f"SIGN has two branches or more; give two hidden widths or more, not "
+                         f"{list(hidden)}")
+    return _branches([], hidden, classes, dropout, features=features)
+
+
+def _branches(layers: list[Layer], widths: Sequence[int], classes: int, dropout: float, *,
+              features: int = 0) -> Network:
+    """Branches of no, one, two and more convolutions, which read the last layer there is."""
+    read = len(layers)
+    inputs = layers[-1].features_out if layers else features
+    layers, ends = list(layers), []
     for hops, width in enumerate(widths):
-        layers.append(Layer(features_in=first, features_out=width, dropout=dropout, source=1,
-                            order=COMBINE_FIRST if hops else LINEAR))
+        layers.append(Layer(features_in=inputs, features_out=width, dropout=dropout,
+                            source=read, order=COMBINE_FIRST if hops else LINEAR))
         layers += [Layer(features_in=width, features_out=width, dropout=dropout)
                    for _ in range(hops - 1)]
         ends.append(len(layers))

@@ -68,10 +68,10 @@ _OPTIONS = (
     _option("graph", "split_seed", type=WholeRange(0),
             help="Seed of the split that --split draws.  [default: 0]"),
     _option("model", "name", "--model", type=click.Choice(list(MODELS)),
-            help="GCN, GraphSAGE with means, GIN, GCNII, or MixHop."),
+            help="GCN, GraphSAGE with means, GIN, GCNII, MixHop, or SIGN."),
     _option("model", "layers", type=WholeRange(1),
-            help="Graph convolutions; of MixHop, the first layer and branches.  [default: what "
-                 "--hidden asks for]"),
+            help="Graph convolutions; of MixHop, the first layer and branches; of SIGN, branches.  "
+                 "[default: what --hidden asks for]"),
     _option("model", "hidden", type=COUNTS,
             help="Features of the hidden layers: one number for all, or one for each."),
     _option("model", "order", type=click.Choice(ORDERS),

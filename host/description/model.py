@@ -26,11 +26,11 @@ __all__ = ["AUTO", "FASTEST", "ORDERS", "Model"]
 AUTO, FASTEST = "auto", "fastest"
 ORDERS = (AUTO, FASTEST, COMBINE_FIRST, AGGREGATE_FIRST)
 #: The model that has an initial residual and identity mapping, and the one that has branches.
-_GCNII, _MIXHOP = "gcnii", "mixhop"
-#: Models that begin and end with linear layers; all layers have dropout.
-_FRAMED = {_GCNII: "an initial residual", _MIXHOP: "branches"}
-#: Hidden widths of MixHop: its first layer's, and those of two branches.
-_LEAST_WIDTHS = 3
+_GCNII, _MIXHOP, _SIGN = "gcnii", "mixhop", "sign"
+#: Models of layers that all have dropout, linear ones, too, and what they have besides.
+_FRAMED = {_GCNII: "an initial residual", _MIXHOP: "branches", _SIGN: "branches"}
+#: Hidden widths at least of models with branches, and what they are of.
+_LEAST_WIDTHS = {_MIXHOP: (3, "a first layer and two branches"), _SIGN: (2, "two branches")}
 #: More than these is a slip, and no machine's memory.
 _MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
 
@@ -42,11 +42,11 @@ class Model:
     Parameters
     ----------
     name : str
-        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin``, ``gcnii`` or
-        ``mixhop``.
+        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin``, ``gcnii``,
+        ``mixhop`` or ``sign``.
     layers : int, optional
         Graph convolutions; as many as ``hidden`` asks for if not given. All of GCNII's are hidden.
-        Of MixHop, the first layer and the branches.
+        Of MixHop, the first layer and the branches; of SIGN, the branches.
     hidden : int or tuple of int
         Features of each hidden layer; one number holds for all.
     dropout : float or tuple of float
@@ -116,7 +116,7 @@ class Model:
                 "hidden")
 
     def _check_framed(self) -> None:
-        """Refuse what GCNII and MixHop do not take, and what the others do not."""
+        """Refuse what models with linear layers do not take, and what the others do not."""
         gcnii = self.name == _GCNII
         for key, value in (("alpha", self.alpha), ("theta", self.theta)):
             if value is not None and not gcnii:
@@ -132,11 +132,12 @@ class Model:
             if getattr(self, key):
                 raise DescriptionError(f"[model] {self.name} has {_FRAMED[self.name]}; leave {key} "
                                        f"out", "model", key)
-        if self.name == _MIXHOP and self.hidden and self._hidden_layers < _LEAST_WIDTHS:
+        least, what = _LEAST_WIDTHS.get(self.name, (0, ""))
+        if self.hidden and self._hidden_layers < least:
             raise DescriptionError(
-                f"[model] {_MIXHOP} has a first layer and two branches or more; give three numbers "
-                f"or more for hidden, or one and layers of 3 or more, not {list(self.hidden)}",
-                "model", "hidden")
+                f"[model] {self.name} has {what} or more; give {least} numbers or more for hidden, "
+                f"or one and layers of {least} or more, not {list(self.hidden)}", "model",
+                "hidden")
         if gcnii and len({*self.hidden}) != 1:
             raise DescriptionError(
                 f"[model] hidden must be one number for {_GCNII}, whose layers have as many inputs "
@@ -209,7 +210,7 @@ class Model:
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in.
 
-        All of GCNII and MixHop are.
+        All of GCNII, MixHop and SIGN are.
         """
         layers = network.layers
         dropped = [layer.order != LINEAR or self.name in _FRAMED

@@ -68,6 +68,11 @@ CASES = {
         "accumulator_rows": 32, "optimiser": "adam"},
     "GCNII": {"model": "gcnii", "hidden": (8, 8, 8), "dropout": 0.5},
     "MixHop": {"model": "mixhop", "hidden": (7, 5, 6, 5), "dropout": 0.5},
+    "SIGN": {"model": "sign", "hidden": (7, 5, 6), "dropout": 0.5},
+    "SIGN, aggregated first": {"model": "sign", "hidden": (7, 5, 6), "order": AGGREGATE_FIRST},
+    "runs of SIGN": {"model": "sign", "hidden": (7, 5, 6), "dropout": 0.5, "form": "runs"},
+    "shared rows of SIGN": {
+        "model": "sign", "hidden": (7, 5, 6), "order": AGGREGATE_FIRST, "form": "shared"},
     "step in pieces": {"hidden": (9,), "dropout": 0.4, "form": "pieces"},
     "runs of layers": {"model": "sage", "hidden": (6, 5, 6), "dropout": 0.5, "form": "runs"},
     "runs of GCNII": {"model": "gcnii", "hidden": (8, 8, 8), "dropout": 0.5, "form": "runs"},

@@ -84,6 +84,7 @@ OTHERS = {
     "jumping": model_network("gcn", 12, (8, 5), 3, dropout=0.5, jumping=True),
     "gcnii": model_network("gcnii", 12, (8, 8, 8), 3, dropout=0.5, alpha=0.2, theta=0.8),
     "mixhop": model_network("mixhop", 12, (8, 5, 4, 6), 3, dropout=0.5),
+    "sign": model_network("sign", 12, (6, 5, 7), 3, dropout=0.5),
     "branches": branches(0.5),
     "everything": everything(0.5),
     "everything, no dropout": everything(0.0),

@@ -52,7 +52,9 @@ def nudged(gnn, name, index, step):
     model_network("gin", FEATURES, (4, 4), CLASSES, dropout=0.5, jumping=True, residual=True),
     model_network("gcnii", FEATURES, (4, 4, 4, 4), CLASSES, dropout=0.5, alpha=0.3, theta=1.0),
     model_network("mixhop", FEATURES, (4, 3, 4, 3), CLASSES, dropout=0.5),
-], ids=["plain", "dropout", "sage", "gin", "residual", "jumping", "all", "gcnii", "mixhop"])
+    model_network("sign", FEATURES, (4, 3, 4), CLASSES, dropout=0.5),
+], ids=["plain", "dropout", "sage", "gin", "residual", "jumping", "all", "gcnii", "mixhop",
+        "sign"])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gradients_are_finite_differences(network, loss):
     """Central differences, within a bound.

@@ -115,6 +115,18 @@ def test_mixhop():
     np.testing.assert_allclose(logits, np.hstack(branches) @ weights + p["b6"])
 
 
+def test_sign():
+    """Branches of no, one and two convolutions, which read the input features."""
+    model, logits = trained("sign", (3, 4, 5))
+    p, edges = model.parameters, model.adjacency
+    branches = [relu(model.features @ p["W1"] + p["b1"]),
+                relu(edges @ model.features @ p["W2"] + p["b2"])]
+    hop = relu(edges @ model.features @ p["W3"] + p["b3"])
+    branches.append(relu(edges @ hop @ p["W4"] + p["b4"]))
+    weights = np.concatenate([p["W5.1"], p["W5.2"], p["W5.4"]])
+    np.testing.assert_allclose(logits, np.hstack(branches) @ weights + p["b5"])
+
+
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 def test_weights_of_gcnii_have_the_learning_rate(optimiser):
     """A step changes the weights within the parameters as if they were the parameters."""
@@ -179,7 +191,7 @@ def test_residual_connections_are_where_widths_are_equal():
 
 
 @pytest.mark.parametrize(("model", "hidden", "additions", "message"), [
-    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, mixhop, not 'gat'"),
+    ("gat", (4,), {}, "model must be one of gcn, sage, gin, gcnii, mixhop, sign, not 'gat'"),
     ("gcnii", (4, 5), {}, r"widths that are all the same, not \[4, 5\]"),
     ("gcnii", (), {}, r"widths that are all the same, not \[\]"),
     ("gcnii", (4,), {"alpha": 0.0}, "alpha must be above 0 and below 1, not 0.0"),
@@ -191,6 +203,8 @@ def test_residual_connections_are_where_widths_are_equal():
     ("gcnii", (4, 4), {"jumping": True}, "has an initial residual; leave jumping out"),
     ("mixhop", (4, 5), {}, r"three hidden widths or more, not \[4, 5\]"),
     ("mixhop", (4, 5, 5), {"jumping": True}, "MixHop has branches; leave jumping out"),
+    ("sign", (4,), {}, r"two hidden widths or more, not \[4\]"),
+    ("sign", (4, 5), {"residual": True}, "SIGN has branches; leave residual out"),
     ("sage", (4, 4), {"residual": True}, "weights of their own; leave residual out"),
     ("gcn", (4, 5), {"residual": True}, r"widths \[9, 4, 5, 3\]; give neighbouring hidden"),
     ("gcn", (), {"jumping": True}, "jumping knowledge needs at least one hidden width"),

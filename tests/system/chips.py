@@ -47,6 +47,7 @@ VARIANTS = {
     "jumping residual": ("gcn", {"jumping": True, "residual": True}),
     "gcnii": ("gcnii", {"alpha": 0.3, "theta": 1.5}),
     "mixhop": ("mixhop", {}),
+    "sign": ("sign", {}),
 }
 
 

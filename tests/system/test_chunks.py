@@ -36,10 +36,11 @@ def test_chips_and_references(names, model, options):
           optimiser="adam", assignment=chunked(3))
 
 
-@pytest.mark.parametrize("names", ["rtl,rtl", "reference,rtl,reference"])
-def test_layers_that_sum_the_same_rows(names):
+@pytest.mark.parametrize(("names", "name"), [
+    ("rtl,rtl", "mixhop"), ("reference,rtl,reference", "mixhop"), ("rtl,rtl", "sign")])
+def test_layers_that_sum_the_same_rows(names, name):
     """Branches that read the same features take the same older rows of them."""
-    check(names, GRAPHS["classes"], Model("mixhop", hidden=(4, 3, 4, 3), dropout=0.5),
+    check(names, GRAPHS["classes"], Model(name, hidden=(4, 3, 4, 3), dropout=0.5),
           optimiser="adam", assignment=chunked(4))
 
 

@@ -16,7 +16,7 @@ from tests.system.test_older_weights import trained
 BOARDS = st.sampled_from(["rtl,reference", "reference,rtl", "rtl,rtl", "rtl,reference,rtl"])
 #: Models whose boards wait for each other, and those that any scheme trains.
 WAITING = [("gcn", {"jumping": True}), ("sage", {"jumping": True}), ("gcnii", {"alpha": 0.2}),
-           ("mixhop", {})]
+           ("mixhop", {}), ("sign", {})]
 MODELS = [("gcn", {}), ("sage", {}), ("gin", {}), ("gcn", {"residual": True})]
 SUBGRAPHS = [Sampling(sampler="walks", batch=3, walk=2, coverage=2.0),
              Sampling(sampler="nodes", batch=9, coverage=2.0)]
@@ -33,7 +33,7 @@ def trainings(draw):
     scheme = draw(st.sampled_from(["samples", "graph", "layers", "older weights", "chunks"]))
     name, additions = draw(st.sampled_from(MODELS if scheme == "older weights" else
                                            [*MODELS, *WAITING]))
-    layers = 4 if name == "mixhop" else draw(st.integers(3, 4))
+    layers = 4 if name in ("mixhop", "sign") else draw(st.integers(3, 4))
     model = Model(name, layers=layers, hidden=draw(st.integers(1, 7)),
                   dropout=draw(st.sampled_from([0.0, 0.5])), **additions)
     older = {"older weights": [{"versions": 2}, {"stages": 2}],

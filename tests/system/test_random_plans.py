@@ -21,7 +21,7 @@ from hypercast.host.training.planning import problem_of
 from tests.host.processes.thread_group import on_ranks
 
 MODELS = [("gcn", {}), ("gcn", {"jumping": True}), ("gcn", {"residual": True}), ("sage", {}),
-          ("gcnii", {}), ("mixhop", {})]
+          ("gcnii", {}), ("mixhop", {}), ("sign", {})]
 SUBGRAPHS = [Sampling(sampler="walks", batch=20, coverage=6.0),
              Sampling(sampler="walks", batch=60, coverage=6.0),
              Sampling(sampler="nodes", batch=200, coverage=4.0)]
@@ -48,10 +48,10 @@ def trainings(draw):
     vertices, degrees = draw(st.integers(500, 2500)), draw(st.sampled_from(
         [(6.0,), (12.0,), (40.0,), (3.0, 40.0)]))
     name, more = draw(st.sampled_from(MODELS))
-    model = Model(name, layers=4 if name == "mixhop" else draw(st.integers(3, 8)),
+    model = Model(name, layers=4 if name in ("mixhop", "sign") else draw(st.integers(3, 8)),
                   hidden=(draw(st.sampled_from([16, 24, 64, 128])),), order=("combine_first",),
                   dropout=(draw(st.sampled_from([0.0, 0.5])),), **more)
-    samplings = SUBGRAPHS if more or name in ("gcnii", "mixhop") else [*SUBGRAPHS, NEIGHBOURS]
+    samplings = SUBGRAPHS if more or name in ("gcnii", "mixhop", "sign") else [*SUBGRAPHS, NEIGHBOURS]
     options = {"sampling": draw(st.sampled_from(samplings)), "recipe": {
         "micro_batches": draw(st.integers(2, 8)), "epochs": 4}} if draw(st.booleans()) else {
         "recipe": {"epochs": 24}}  # rows of the last step cross while no one waits

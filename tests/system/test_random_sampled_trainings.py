@@ -37,7 +37,7 @@ def sampled_trainings(draw):
     same = {"residual", "alpha"} & {*additions}
     hidden = (draw(WIDTHS),) * draw(st.integers(2, 3)) if same else \
         tuple(draw(st.lists(WIDTHS, min_size=1, max_size=2)))
-    if name == "mixhop":
+    if name in ("mixhop", "sign"):
         hidden = (*hidden, 4, 3)[:3]
     dropout = draw(st.sampled_from([0.0, 0.5]))
     network = model_network(name, graph.features.shape[1], hidden, graph.classes,

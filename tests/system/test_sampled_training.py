@@ -56,7 +56,7 @@ def model_of(network, recipe, sample):
 
 
 def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
-    hidden = (6, 5, 4) if name == "mixhop" else (6,)
+    hidden = (6, 5, 4) if name in ("mixhop", "sign") else (6,)
     network = model_network(name, 7, hidden, 5, dropout=dropout, **additions)
     return network.ordered(order if order in layer.orders else layer.orders[0]
                            for layer in network.layers)

@@ -7,7 +7,8 @@ per output there, a row per input here. The identity of a residual connection is
 GCNII, which is no such model there, has ``lins.0``, convolutions with ``lin_l`` for what is summed
 over neighbours and ``lin_r`` for the first layer's outputs, and ``lins.1``. These are the matrices
 that are multiplied with, shares and identity included. MixHop has ``lins.0``, branches
-``branches.0.lin``, ``branches.1.convs.0.lin`` and so on, and ``lins.1``.
+``branches.0.lin``, ``branches.1.convs.0.lin`` and so on, and ``lins.1``. SIGN has the same
+branches, and ``lin``.
 """
 
 import itertools
@@ -67,8 +68,10 @@ def _branch_names(network: Network) -> Iterator[tuple[str, list[Tensor] | Tensor
         branch, place = branch + begins, 0 if begins else place + 1
         name = f"branches.{branch}.lin" if layer.order == LINEAR else \
             f"branches.{branch}.convs.{place}.lin"
-        if number in (1, last):
-            name = f"lins.{int(number == last)}"
+        if number == last:
+            name = "lin" if network.layers[0].source == 0 else "lins.1"
+        elif branch < 0:
+            name = "lins.0"
         bias = name.removesuffix(".lin") if layer.order != LINEAR else name
         yield f"{name}.weight", [weight.name for weight in network.weights(number)]
         yield f"{bias}.bias", Tensor(Kind.BIAS, number)

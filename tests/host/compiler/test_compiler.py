@@ -346,7 +346,7 @@ def test_features_that_stay_are_the_whole_graphs():
 
 
 @pytest.mark.parametrize(("order", "origin", "message"), [
-    (COMBINE_FIRST, True, "if the first layer is aggregate_first, not combine_first"),
+    (COMBINE_FIRST, True, r"are \('combine_first',\)"),
     (AGGREGATE_FIRST, False, "if the sample says which rows")])
 def test_features_that_cannot_stay(order, origin, message):
     model, (sample,) = resident_model(20, order=order)

@@ -74,8 +74,11 @@ def test_sums_of_the_next_batch():
     used = list(alone.memory.used)
     used[own.channel] += own.words
     assert list(ahead.memory.used) == used
-    with pytest.raises(ValueError, match="if the first layer is aggregate_first, not combine_fi"):
-        Layout.of(small_model().network, CONFIG, vertices, LabelFormat(), ahead=True)
+    two = model_network("sign", 9, (8, 8), 3).ordered((LINEAR, AGGREGATE_FIRST, LINEAR))
+    for network, orders in ((small_model().network, r"\('combine_first',\)"),
+                            (two, r"\('linear', 'aggregate_first'\)")):
+        with pytest.raises(ValueError, match=f"can work ahead if .* that do are {orders}"):
+            Layout.of(network, CONFIG, vertices, LabelFormat(), ahead=True)
 
 
 @pytest.mark.parametrize("orders", list(product([COMBINE_FIRST, AGGREGATE_FIRST], repeat=3)))

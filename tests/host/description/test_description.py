@@ -127,6 +127,8 @@ def test_a_change_is_not_blamed_on_the_file(tmp_path):
     (Model("gcnii", layers=3, hidden=7), [34, 7, 7, 7, 7, 2]),
     (Model("mixhop", layers=4, hidden=7), [34, 7, 7, 7, 7, 7, 2]),
     (Model("mixhop", hidden=(7, 5, 6)), [34, 7, 5, 6, 2]),
+    (Model("sign", layers=3, hidden=7), [34, 7, 7, 7, 7, 2]),
+    (Model("sign", hidden=(7, 5)), [34, 7, 5, 2]),
 ])
 def test_widths(model, widths):
     layers = model.network(Graph.load("karate")).layers
@@ -178,7 +180,7 @@ def test_what_gcnii_does_not_take_is_refused(changes, key, message):
 
 
 @pytest.mark.parametrize(("changes", "key", "message"), [
-    ({}, "hidden", "a first layer and two branches or more; give three numbers"),
+    ({}, "hidden", "a first layer and two branches or more; give 3 numbers"),
     ({"layers": 2}, "hidden", "two branches or more"),
     ({"hidden": [4, 5]}, "hidden", "not [4, 5]"),
     ({"layers": 4, "hidden": [4, 5]}, "hidden", "4 layers have 4 hidden ones"),
@@ -189,6 +191,18 @@ def test_what_gcnii_does_not_take_is_refused(changes, key, message):
 def test_what_mixhop_does_not_take_is_refused(changes, key, message):
     with pytest.raises(DescriptionError, match=re.escape(message)) as error:
         Model(**{"name": "mixhop", **changes})
+    assert error.value.key == key
+
+
+@pytest.mark.parametrize(("changes", "key", "message"), [
+    ({}, "hidden", "sign has two branches or more; give 2 numbers or more for hidden, or one and "
+                   "layers of 2 or more, not [16]"),
+    ({"layers": 2, "jumping": True}, "jumping", "sign has branches; leave jumping out"),
+    ({"layers": 2, "theta": 0.1}, "theta", "theta is of gcnii, not of sign"),
+])
+def test_what_sign_does_not_take_is_refused(changes, key, message):
+    with pytest.raises(DescriptionError, match=re.escape(message)) as error:
+        Model(**{"name": "sign", **changes})
     assert error.value.key == key
 
 

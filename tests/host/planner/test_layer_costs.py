@@ -24,7 +24,8 @@ SMALL = Statistics.whole(400, 2400, 3)
 NETWORKS = [model_network("gcn", 12, [8, 8], 4), model_network("sage", 12, [8, 8], 4),
             model_network("gcn", 12, [8, 8], 4, residual=True),
             model_network("gcn", 12, [8, 8], 4, jumping=True), model_network("gin", 12, [8], 4),
-            model_network("mixhop", 12, [8, 8, 8, 8], 4)]
+            model_network("mixhop", 12, [8, 8, 8, 8], 4),
+            model_network("sign", 12, [8, 8, 8], 4)]
 
 
 def cycles(network, statistics, board=BOARD):

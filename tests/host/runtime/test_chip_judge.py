@@ -87,6 +87,8 @@ def drawn(seed):
         widths, additions = (widths[:1] or (4,)) * max(len(widths), 1), {}
     elif name == "mixhop":
         widths, additions = (*widths, 3, 5, 4), {}
+    elif name == "sign":
+        widths, additions = (*widths, 3, 5, 4)[:3], {}
     elif seed % 5 == 4:
         widths, additions = widths[:1] * 2, {"residual": True} if name != "sage" else {}
     config = (WIDE, NARROW)[seed % 8 == 7]

@@ -52,7 +52,7 @@ def test_other_names_are_found(model, base, first, step, perceptron, last, wrapp
     assert own_names(shuffled, dict(weight_names(model.network(KARATE)))) == expected
 
 
-@pytest.mark.parametrize("name", ["gcnii", "mixhop"])
+@pytest.mark.parametrize("name", ["gcnii", "mixhop", "sign"])
 def test_models_of_our_own_keep_their_names(name):
     names = names_of(Model(name, layers=3, hidden=5))
     assert own_names([f"module.{name}" for name in names], names) == {

@@ -57,6 +57,10 @@ MODELS = {
         *(f"branches.{place}.{name}" for place in ("1.convs.0", "2.convs.0", "2.convs.1")
           for name in ("lin.weight", "bias")),
         "lins.1.weight", "lins.1.bias"]),
+    "sign": (Model("sign", hidden=(5, 4, 3)), [
+        "branches.0.lin.weight", "branches.0.lin.bias",
+        *(f"branches.{place}.{name}" for place in ("1.convs.0", "2.convs.0", "2.convs.1")
+          for name in ("lin.weight", "bias")), "lin.weight", "lin.bias"]),
 }
 
 
@@ -229,7 +233,7 @@ def written(path, network, tensors):
     (Model("sage", hidden=5), "taken as GraphSAGE with aggr='mean', act='relu', normalize=False"),
     (Model("gin", hidden=5), "taken as GIN with act='relu'"),
     (Model("gcnii", hidden=5, layers=2), None),
-    (Model("mixhop", hidden=(5, 4, 3)), None)])
+    (Model("mixhop", hidden=(5, 4, 3)), None), (Model("sign", hidden=(5, 4)), None)])
 def test_what_a_state_dictionary_cannot_tell_is_said(tmp_path, model, said):
     network = model.network(KARATE)
     parameters = initial_parameters(network, 0)
