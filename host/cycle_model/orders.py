@@ -37,8 +37,9 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
     What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
     are tried, first to last, beginning with convolutions that all combine first. A pair is
     predicted with the layers next to it, as if there were no others, so that the work is linear in
-    the layers; and pairs that are alike, with neighbours that are, are predicted once. Input features
-    with dropout are another matrix in every step, so the layers that read them combine first.
+    the layers; and pairs that are alike, with neighbours that are, are predicted once. Input
+    features with dropout are another matrix in every step, so the layers that read them combine
+    first.
 
     Parameters
     ----------

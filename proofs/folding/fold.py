@@ -101,8 +101,9 @@ def _bench(levels: int) -> Bench:
     then = {name: Signal(len(value), name=f"then_{name}") for name, value in now.items()}
     folded_slot = Signal(3)
     m.submodules.folded = Instance(
-        "folded", i_clk=ClockSignal(), i_restart=0, i_rst=early_reset, i_begin=reset, i_common=common,
-        i_own=own, o_slot=folded_slot, **{f"o_{name}": value for name, value in now.items()},
+        "folded", i_clk=ClockSignal(), i_restart=0, i_rst=early_reset, i_begin=reset,
+        i_common=common, i_own=own, o_slot=folded_slot,
+        **{f"o_{name}": value for name, value in now.items()},
         **{f"o_{name}__next": value for name, value in then.items()})
 
     # What has been read of a memory is defined only after the first round.

@@ -81,7 +81,8 @@ class FoldedChip(wiring.Component):
 
         # The chip's clock ticks after the last slot; its reset covers whole cycles of the chip.
         coming, last = Signal(), Signal()
-        m.d.comb += [coming.eq(core.slot == config.cores - 2), last.eq(core.slot == config.cores - 1)]
+        m.d.comb += [coming.eq(core.slot == config.cores - 2),
+                     last.eq(core.slot == config.cores - 1)]
         early_reset, reset = Signal(init=1, reset_less=True), Signal(init=1, reset_less=True)
         with m.If(coming):
             m.d.sync += early_reset.eq(ResetSignal())

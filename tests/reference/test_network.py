@@ -195,7 +195,7 @@ def test_sources_that_are_refused():
         Network(jumping=(1, 2), layers=(
             Layer(**layer), Layer(features_in=3, features_out=4, source=0),
             Layer(features_in=8, features_out=2, order=LINEAR)))
-    with pytest.raises(ValueError, match="layer 2 cannot aggregate first with dropout 0.5 on its"):
+    with pytest.raises(ValueError, match=r"layer 2 cannot aggregate first with dropout 0\.5"):
         Network(jumping=(1, 2), layers=(
             Layer(**layer, dropout=0.5),
             Layer(**layer, dropout=0.5, source=0, order=AGGREGATE_FIRST),

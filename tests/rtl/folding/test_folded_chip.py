@@ -196,7 +196,8 @@ def test_resets_last_whole_cycles_of_the_chip(bench):
 
     own = {4, 6, 7, 10}
     asked_for = {(cycle, slot) for cycle in range(12) for slot in range(last + 1)
-                 if 3 <= cycle < 5 or (cycle == 7 and slot < 3) or (cycle, slot) in {(8, last), (9, last - 1)}}
+                 if 3 <= cycle < 5 or (cycle == 7 and slot < 3)
+                 or (cycle, slot) in {(8, last), (9, last - 1)}}
     bench.run(program)
 
 
