@@ -231,6 +231,10 @@ class _Visitor(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
+        if ast.unparse(node.test) == "TYPE_CHECKING":  # what only tools that check types read
+            for statement in node.orelse if isinstance(node, ast.If) else ():
+                self.visit(statement)
+            return
         self._constant(node.test)
         self.generic_visit(node)
 

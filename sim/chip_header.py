@@ -4,6 +4,7 @@
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from typing import TypeAlias
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.counters import Increments
@@ -17,7 +18,7 @@ from hypercast.sim.vector_code import VectorOperands, literal
 __all__ = ["chip_header", "link_wires", "signal_places", "sizes_header"]
 
 #: Wires as ``rtl.chip.wires`` gives them.
-Wires = Iterable[tuple[tuple[int | str, str], tuple[int | str, str]]]
+Wires: TypeAlias = Iterable[tuple[tuple[int | str, str], tuple[int | str, str]]]
 
 
 def link_wires(wires: Wires) -> dict[tuple[str, str], int]:

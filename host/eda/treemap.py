@@ -5,6 +5,7 @@ The layout is that of squarified treemaps (Bruls, Huizing and van Wijk, VisSym 2
 """
 
 from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ from hypercast.host.files.drawn_text import drawn_text
 __all__ = ["draw_treemap", "squarified"]
 
 #: Left edge, lower edge, width and height.
-Place = tuple[float, float, float, float]
+Place: TypeAlias = tuple[float, float, float, float]
 #: A label needs that share of the figure's width for each character, and of its height.
 _CHARACTER, _LINE = 0.0068, 0.022
 
