@@ -70,7 +70,8 @@ def _on_cora(graph: Graph, model: str, progress: Callable[[str], None]) -> list[
     """Means over the seeds of float64 and of each element width."""
     network = model_network(model, graph.features.shape[1], (16,), graph.classes, dropout=0.5)
     trainings = [
-        train_all(graph, network, {**CORA, "seed": seed, "normalisation": MODELS[model]}, BELOW,
+        train_all(graph, network, {
+            **CORA, "seed": seed, "normalisation": MODELS[model].normalisation}, BELOW,
                   lambda trained: best_validated(trained, EPOCHS),
                   lambda text: progress(f"Cora, {model}, {text}"))
         for seed in range(SEEDS[model])]

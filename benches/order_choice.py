@@ -167,7 +167,7 @@ def _on_graph(name: str, graph: Graph, model: str, hidden: int | tuple[int, ...]
 
     def step(config: Config) -> Workload:
         recipe = Recipe(element_width=config.element_width, loss=loss_of(graph),
-                        normalisation=MODELS[model])
+                        normalisation=MODELS[model].normalisation)
         return Workload.of_model(prepare(graph, network, recipe), config)
 
     return OrderedStep(name, network, step, config)

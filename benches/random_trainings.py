@@ -146,7 +146,8 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         layer.orders[0] if dropout and not number else choose(*layer.orders)
         for number, layer in enumerate(network.layers))
     optimiser = choose("sgd", "adam") if config.adam else "sgd"
-    recipe = {"normalisation": choose(MODELS[model], MODELS[model], "symmetric", "mean", "given"),
+    own = MODELS[model].normalisation
+    recipe = {"normalisation": choose(own, own, "symmetric", "mean", "given"),
               "optimiser": optimiser, "weight_decays": (choose(0.0, 0.0, 5e-4),),
               "seed": int(generator.integers(2**40)),
               "headroom": choose(None, 0, 1, 3), "feature_headroom": choose(None, -3, 0, 3),

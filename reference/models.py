@@ -4,6 +4,7 @@
 import itertools
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from hypercast.errors import InputError
 from hypercast.reference.network import (
@@ -16,11 +17,45 @@ from hypercast.reference.network import (
     Network,
 )
 
-__all__ = ["ALPHA", "MODELS", "MOST_THETA", "THETA", "model_network"]
+__all__ = ["ALPHA", "MODELS", "MOST_THETA", "THETA", "NamedModel", "model_network"]
 
-#: Models, and the normalisation of edge weights that each is defined with.
-MODELS = {"gcn": "symmetric", "sage": "neighbours", "gin": "sum", "gcnii": "symmetric",
-          "mixhop": "symmetric", "sign": "symmetric"}
+
+@dataclass(frozen=True, kw_only=True)
+class NamedModel:
+    """A network that goes by a name.
+
+    Parameters
+    ----------
+    title : str
+        What people call it.
+    normalisation : str
+        Normalisation of edge weights that it is defined with.
+    own : str
+        What it has in place of residual connections and jumping knowledge; empty if it can have
+        these. Then all of its layers have dropout, linear ones, too.
+    counted : str
+        What its hidden widths are of, if not of convolutions.
+    least : int
+        Hidden widths that it has at least.
+    """
+
+    title: str
+    normalisation: str = "symmetric"
+    own: str = ""
+    counted: str = ""
+    least: int = 0
+
+
+#: Models by name.
+MODELS = {
+    "gcn": NamedModel(title="GCN"),
+    "sage": NamedModel(title="GraphSAGE with means", normalisation="neighbours"),
+    "gin": NamedModel(title="GIN", normalisation="sum"),
+    "gcnii": NamedModel(title="GCNII", own="an initial residual"),
+    "mixhop": NamedModel(title="MixHop", own="branches", counted="a first layer and branches",
+                         least=3),
+    "sign": NamedModel(title="SIGN", own="branches", counted="branches", least=2),
+}
 #: Of GCNII: share of the first layer's outputs, and strength of the identity mapping, as its paper
 #: has them for Cora.
 ALPHA, THETA = 0.1, 0.5
@@ -79,16 +114,17 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     """
     if model not in MODELS:
         raise InputError(f"model must be one of {', '.join(MODELS)}, not {model!r}")
+    named = MODELS[model]
+    if named.own and (residual or jumping):
+        raise InputError(f"{named.title} has {named.own}; leave "
+                         f"{'residual' if residual else 'jumping'} out")
+    if len(hidden) < named.least:
+        raise InputError(f"{named.title} has {named.counted}; give {named.least} hidden widths or "
+                         f"more, not {list(hidden)}")
     if model == "gcnii":
-        if residual or jumping:
-            raise InputError(f"GCNII has an initial residual; leave "
-                             f"{'residual' if residual else 'jumping'} out")
         return _gcnii(features, hidden, classes, dropout, alpha, theta)
     if model in ("mixhop", "sign"):
-        if residual or jumping:
-            raise InputError(f"{'MixHop' if model == 'mixhop' else 'SIGN'} has branches; leave "
-                             f"{'residual' if residual else 'jumping'} out")
-        return (_mixhop if model == "mixhop" else _sign)(features, hidden, classes, dropout)
+        return _branches(features, hidden, classes, dropout, first=model == "mixhop")
     if jumping and not hidden:
         raise InputError("jumping knowledge needs at least one hidden width")
     if residual and model == "sage":
@@ -134,28 +170,15 @@ def _gcnii(features: int, hidden: Sequence[int], classes: int, dropout: float, a
         Layer(features_in=width, features_out=classes, order=LINEAR, dropout=dropout)))
 
 
-def _mixhop(features: int, hidden: Sequence[int], classes: int, dropout: float) -> Network:
-    if len(hidden) < 3:
-        raise InputError(f"MixHop has a first layer and two branches or more; give three hidden "
-                         f"widths or more, not {list(hidden)}")
-    first, *widths = hidden
-    layers = [Layer(features_in=features, features_out=first, order=LINEAR, dropout=dropout)]
-    return _branches(layers, widths, classes, dropout)
-
-
-def _sign(features: int, hidden: Sequence[int], classes: int, dropout: float) -> Network:
-    if len(hidden) < 2:
-        raise InputError(f"SIGN has two branches or more; give two hidden widths or more, not "
-                         f"{list(hidden)}")
-    return _branches([], hidden, classes, dropout, features=features)
-
-
-def _branches(layers: list[Layer], widths: Sequence[int], classes: int, dropout: float, *,
-              features: int = 0) -> Network:
-    """Branches of no, one, two and more convolutions, which read the last layer there is."""
-    read = len(layers)
-    inputs = layers[-1].features_out if layers else features
-    layers, ends = list(layers), []
+def _branches(features: int, hidden: Sequence[int], classes: int, dropout: float, *,
+              first: bool) -> Network:
+    """Branches of no, one, two and more convolutions, which read a first layer, or the input."""
+    widths, layers, inputs = list(hidden), list[Layer](), features
+    if first:
+        inputs = widths.pop(0)
+        layers.append(Layer(features_in=features, features_out=inputs, order=LINEAR,
+                            dropout=dropout))
+    read, ends = len(layers), []
     for hops, width in enumerate(widths):
         layers.append(Layer(features_in=inputs, features_out=width, dropout=dropout,
                             source=read, order=COMBINE_FIRST if hops else LINEAR))

@@ -44,6 +44,9 @@ _DEFAULTS: dict[str, dict[str, Any]] = {"model": Model().values(), "recipe": {
              "device": Device().values(), "sampling": SAMPLING_DEFAULTS,
              "stopping": {"monitor": next(iter(MONITORS))}}
 
+_TITLES = [model.title for model in MODELS.values()]
+_COUNTED = "; ".join(f"of {model.title}, {model.counted}" for model in MODELS.values()
+                     if model.counted)
 #: Section and key to the option that gives it.
 _FLAGS: dict[tuple[str, str], str] = {}
 
@@ -68,10 +71,9 @@ _OPTIONS = (
     _option("graph", "split_seed", type=WholeRange(0),
             help="Seed of the split that --split draws.  [default: 0]"),
     _option("model", "name", "--model", type=click.Choice(list(MODELS)),
-            help="GCN, GraphSAGE with means, GIN, GCNII, MixHop, or SIGN."),
+            help=f"{', '.join(_TITLES[:-1])}, or {_TITLES[-1]}."),
     _option("model", "layers", type=WholeRange(1),
-            help="Graph convolutions; of MixHop, the first layer and branches; of SIGN, branches.  "
-                 "[default: what --hidden asks for]"),
+            help=f"Graph convolutions; {_COUNTED}.  [default: what --hidden asks for]"),
     _option("model", "hidden", type=COUNTS,
             help="Features of the hidden layers: one number for all, or one for each."),
     _option("model", "order", type=click.Choice(ORDERS),
@@ -105,7 +107,7 @@ _OPTIONS = (
             help="Shares of the two moments that stay in each step (optimiser adam)."),
     _option("recipe", "normalisation", type=click.Choice(NORMALISATIONS),
             help="How edge weights are made.  [default: " + ", ".join(
-                f"{kind} for {model}" for model, kind in MODELS.items()) + "]"),
+                f"{model.normalisation} for {name}" for name, model in MODELS.items()) + "]"),
     _option("recipe", "epsilon", type=NumberRange(0),
             help="What is added to the root of the second moment (optimiser adam)."),
     _option("recipe", "gin_epsilon", type=REAL,

@@ -25,12 +25,6 @@ __all__ = ["AUTO", "FASTEST", "ORDERS", "Model"]
 #: fewest predicted cycles on the chip that trains.
 AUTO, FASTEST = "auto", "fastest"
 ORDERS = (AUTO, FASTEST, COMBINE_FIRST, AGGREGATE_FIRST)
-#: The model that has an initial residual and identity mapping, and the one that has branches.
-_GCNII, _MIXHOP, _SIGN = "gcnii", "mixhop", "sign"
-#: Models of layers that all have dropout, linear ones, too, and what they have besides.
-_FRAMED = {_GCNII: "an initial residual", _MIXHOP: "branches", _SIGN: "branches"}
-#: Hidden widths at least of models with branches, and what they are of.
-_LEAST_WIDTHS = {_MIXHOP: (3, "a first layer and two branches"), _SIGN: (2, "two branches")}
 #: More than these is a slip, and no machine's memory.
 _MOST_FEATURES, _MOST_LAYERS = 16_384, 1_000
 
@@ -42,11 +36,10 @@ class Model:
     Parameters
     ----------
     name : str
-        One of ``MODELS``: ``gcn``, ``sage`` (GraphSAGE with means), ``gin``, ``gcnii``,
-        ``mixhop`` or ``sign``.
+        One of ``MODELS``.
     layers : int, optional
-        Graph convolutions; as many as ``hidden`` asks for if not given. All of GCNII's are hidden.
-        Of MixHop, the first layer and the branches; of SIGN, the branches.
+        Graph convolutions, or what else ``MODELS`` counts; as many as ``hidden`` asks for if not
+        given. All of GCNII's are hidden.
     hidden : int or tuple of int
         Features of each hidden layer; one number holds for all.
     dropout : float or tuple of float
@@ -116,31 +109,30 @@ class Model:
                 "hidden")
 
     def _check_framed(self) -> None:
-        """Refuse what models with linear layers do not take, and what the others do not."""
-        gcnii = self.name == _GCNII
+        """Refuse what some models do not take."""
+        named, gcnii = MODELS[self.name], self.name == "gcnii"
         for key, value in (("alpha", self.alpha), ("theta", self.theta)):
             if value is not None and not gcnii:
-                raise DescriptionError(f"[model] {key} is of {_GCNII}, not of {self.name}; leave "
-                                       f"it out, or take another model", "model", key)
+                raise DescriptionError(f"[model] {key} is of gcnii, not of {self.name}; leave it "
+                                       f"out, or take another model", "model", key)
         if self.alpha is not None and not 0 < self.alpha < 1:
             raise DescriptionError(f"[model] alpha must be above 0 and below 1, not {self.alpha}",
                                    "model", "alpha")
         if self.theta is not None and not 0 < self.theta <= MOST_THETA:
             raise DescriptionError(f"[model] theta must be above 0 and at most {MOST_THETA:.3f}, "
                                    f"not {self.theta}", "model", "theta")
-        for key in ("residual", "jumping") if self.name in _FRAMED else ():
+        for key in ("residual", "jumping") if named.own else ():
             if getattr(self, key):
-                raise DescriptionError(f"[model] {self.name} has {_FRAMED[self.name]}; leave {key} "
-                                       f"out", "model", key)
-        least, what = _LEAST_WIDTHS.get(self.name, (0, ""))
-        if self.hidden and self._hidden_layers < least:
+                raise DescriptionError(f"[model] {self.name} has {named.own}; leave {key} out",
+                                       "model", key)
+        if self.hidden and self._hidden_layers < named.least:
             raise DescriptionError(
-                f"[model] {self.name} has {what} or more; give {least} numbers or more for hidden, "
-                f"or one and layers of {least} or more, not {list(self.hidden)}", "model",
-                "hidden")
+                f"[model] {self.name} has {named.counted}; give {named.least} numbers or more for "
+                f"hidden, or one and layers of {named.least} or more, not {list(self.hidden)}",
+                "model", "hidden")
         if gcnii and len({*self.hidden}) != 1:
             raise DescriptionError(
-                f"[model] hidden must be one number for {_GCNII}, whose layers have as many inputs "
+                f"[model] hidden must be one number for gcnii, whose layers have as many inputs "
                 f"as outputs, not {list(self.hidden)}", "model", "hidden")
 
     @property
@@ -161,7 +153,7 @@ class Model:
     @property
     def _hidden_layers(self) -> int:
         """Convolutions that do not give the logits."""
-        every = self.jumping or self.name in _FRAMED
+        every = self.jumping or bool(MODELS[self.name].own)
         return len(self.hidden) if self.layers is None else self.layers - 1 + every
 
     def located(self, folder: str | PathLike[str]) -> Self:
@@ -210,10 +202,10 @@ class Model:
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in.
 
-        All of GCNII, MixHop and SIGN are.
+        Of a model with ``own`` connections, all are.
         """
         layers = network.layers
-        dropped = [layer.order != LINEAR or self.name in _FRAMED
+        dropped = [layer.order != LINEAR or bool(MODELS[self.name].own)
                    or (self.jumping and layer is layers[-1]) for layer in layers]
         if len(self.dropout) > max(sum(dropped), 1):
             raise DescriptionError(

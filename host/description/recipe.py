@@ -47,7 +47,8 @@ def make_recipe(values: Mapping[str, object], model: Model, config: Config,
         If a key is unknown or does not count with the others, or a value is of another type or
         out of range.
     """
-    given = {"normalisation": MODELS[model.name], **checked("recipe", values, RECIPE_HINTS)}
+    given = {"normalisation": MODELS[model.name].normalisation,
+             **checked("recipe", values, RECIPE_HINTS)}
     try:
         recipe = Recipe(element_width=config.element_width, loss=loss,
                         **{_PLURAL.get(key, key): value for key, value in given.items()})

@@ -44,7 +44,8 @@ def test_operators(source, expected):
 @pytest.mark.parametrize("source", [
     '"""Text 1."""', "__all__ = ['a'] + b", "from a import b", "a: In(8)", "x = 'a < b'",
     "def f(a: 3) -> 4:\n    'Text.'", "a: TypeAlias = b | c", 'x = f"{a + 1}"',
-    "if TYPE_CHECKING:\n    a + 1", "raise E(a + 1)", "x = True", "def __repr__(self):\n    return a + 1"])
+    "if TYPE_CHECKING:\n    a + 1", "raise E(a + 1)", "x = True",
+    "def __repr__(self):\n    return a + 1"])
 def test_left_alone(source):
     assert texts(source) == set()
 

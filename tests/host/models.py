@@ -54,5 +54,6 @@ def named_model(name, graph=None, *, hidden=(4,), config=SMALL, dropout=0.5, **a
     graph = small_graph() if graph is None else graph
     network = model_network(name, graph.features.shape[1], hidden, graph.classes,
                             dropout=dropout, **additions)
-    return prepare(graph, network, Recipe(element_width=config.element_width, epochs=5,
-                                          weight_decays=(0.0,), normalisation=MODELS[name]))
+    return prepare(graph, network, Recipe(
+        element_width=config.element_width, epochs=5, weight_decays=(0.0,),
+        normalisation=MODELS[name].normalisation))

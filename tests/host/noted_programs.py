@@ -120,7 +120,7 @@ def trained(name):
         order if order in layer.orders else layer.orders[0]
         for layer, order in zip(network.layers, orders, strict=False))
     config = _CONFIG.replace(**case)
-    recipe = Recipe(epochs=2, normalisation=MODELS[model], optimiser=optimiser,
+    recipe = Recipe(epochs=2, normalisation=MODELS[model].normalisation, optimiser=optimiser,
                     element_width=config.element_width,
                     **({"loss": BINARY_CROSS_ENTROPY} if several else {}))
     return graph, prepare(graph, network, recipe), config

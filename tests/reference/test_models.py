@@ -22,7 +22,7 @@ def trained(model, hidden, *, epsilon=0.0, **additions):
     graph = Graph.from_edges(EDGES, generator.normal(size=(5, 4)), [0, 1, 2, 0, 1],
                              train=range(5), directed=True)
     network = model_network(model, 4, hidden, 3, **additions)
-    recipe = Recipe(normalisation=MODELS[model], epsilon=epsilon)
+    recipe = Recipe(normalisation=MODELS[model].normalisation, epsilon=epsilon)
     found = FloatGnn(network, recipe, graph.normalised(recipe.normalisation, epsilon),
                      graph.features, graph.labels, graph.splits)
     for name, value in found.parameters.items():
@@ -201,9 +201,9 @@ def test_residual_connections_are_where_widths_are_equal():
     ("gcnii", (4,), {"theta": 1.72}, "theta must be above 0 and at most 1.718, not 1.72"),
     ("gcnii", (4, 4), {"residual": True}, "has an initial residual; leave residual out"),
     ("gcnii", (4, 4), {"jumping": True}, "has an initial residual; leave jumping out"),
-    ("mixhop", (4, 5), {}, r"three hidden widths or more, not \[4, 5\]"),
+    ("mixhop", (4, 5), {}, r"first layer and branches; give 3 hidden widths or more, not \[4, 5\]"),
     ("mixhop", (4, 5, 5), {"jumping": True}, "MixHop has branches; leave jumping out"),
-    ("sign", (4,), {}, r"two hidden widths or more, not \[4\]"),
+    ("sign", (4,), {}, r"SIGN has branches; give 2 hidden widths or more, not \[4\]"),
     ("sign", (4, 5), {"residual": True}, "SIGN has branches; leave residual out"),
     ("sage", (4, 4), {"residual": True}, "weights of their own; leave residual out"),
     ("gcn", (4, 5), {"residual": True}, r"widths \[9, 4, 5, 3\]; give neighbouring hidden"),

@@ -112,7 +112,8 @@ class ModelTraining(ChipTraining):
                                 self.graph.classes, dropout=self.dropout, **additions)
         network = network.ordered(self.order if self.order in layer.orders else layer.orders[0]
                                   for layer in network.layers)
-        recipe = {"normalisation": MODELS[name], "weight_decays": (0.0,), **self.recipe}
+        recipe = {"normalisation": MODELS[name].normalisation, "weight_decays": (0.0,),
+                  **self.recipe}
         recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **recipe)
         return prepare(self.graph, network, recipe, None if self.order else self.config)
 

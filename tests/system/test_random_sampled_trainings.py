@@ -48,13 +48,13 @@ def sampled_trainings(draw):
               for number in range(1, len(network.layers) + 1)]
     network = network.ordered(order if order in layer.orders else layer.orders[0]
                               for order, layer in zip(orders, network.layers, strict=True))
-    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,),
+    recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,),
                     element_width=config.element_width, seed=draw(st.integers(0, 2**40)))
     return network, config, _samples(draw, graph, network, recipe, name), recipe
 
 
 def _samples(draw, graph, network, recipe, name):
-    matrix = graph.normalised(MODELS[name])
+    matrix = graph.normalised(MODELS[name].normalisation)
     layers = sum(layer.order != LINEAR for layer in network.layers)
     seed = draw(st.integers(0, 2**32 - 1))
     kind = draw(st.sampled_from([None, *DRAWS]))

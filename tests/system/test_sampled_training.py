@@ -37,7 +37,7 @@ DRAWS = {"nodes": NodeDraw, "edges": EdgeDraw, "walks": partial(RandomWalkDraw, 
 def samples_of(network, recipe, name, *, draw=None, vertices=90):
     """Two epochs of samples of a random graph: of neighbours, or of GraphSAINT's."""
     graph = random_graph(vertices, 3 * vertices, features=7, classes=5, isolated=3, seed=3)
-    matrix = graph.normalised(MODELS[name])
+    matrix = graph.normalised(MODELS[name].normalisation)
     layers = sum(layer.order != LINEAR for layer in network.layers)
     if draw:
         sampler = SaintSampler(matrix, DRAWS[draw](matrix, vertices // 6), layers=layers,
@@ -99,7 +99,7 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, resid
 @pytest.mark.parametrize("name", MODELS)
 def test_samplers_and_models(name, draw, order):
     network = network_of(name, order=order, dropout=0.5 if order == COMBINE_FIRST else 0.0)
-    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,))
+    recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,))
     if network.jumping and draw is None:
         with pytest.raises(ValueError, match="all layers must have the same vertices"):
             samples_of(network, recipe, name)
@@ -303,7 +303,7 @@ def test_samples_whose_layers_have_the_same_vertices_by_chance(order, known):
     """Samples of isolated vertices are listed as all others are, in the same regions."""
     network = model_network("gcn", 7, (6, 6), 5, dropout=0.5, residual=True)
     graph, recipe = random_graph(90, 270, features=7, classes=5, isolated=30, seed=3), Recipe()
-    matrix = graph.normalised(MODELS["gcn"])
+    matrix = graph.normalised(MODELS["gcn"].normalisation)
     samplers = [NeighbourSampler(matrix, targets, (3, 2, 2), batch_size=20)
                 for targets in (np.arange(70, 90), np.arange(20))]
     make = SampleMaker(network, recipe, graph, samplers[1])

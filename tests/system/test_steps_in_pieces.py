@@ -67,7 +67,7 @@ def test_configurations(config, optimiser):
 @pytest.mark.parametrize("name", MODELS)
 def test_models(name):
     network = network_of(name)
-    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,))
+    recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,))
     check(network, WIDE, samples_of(network, recipe, name, draw="walks"), recipe, each=3)
 
 

@@ -131,7 +131,8 @@ def _roomy(case):
     graph = small_graph(12, classes=2)
     network = model_network(name, graph.features.shape[1], (4, 4), graph.classes, **additions)
     network = network.ordered(orders or [layer.order for layer in network.layers])
-    recipe = Recipe(epochs=2, normalisation=MODELS[name], element_width=ROOMY.element_width)
+    recipe = Recipe(epochs=2, normalisation=MODELS[name].normalisation,
+                    element_width=ROOMY.element_width)
     return network, compile_job(prepare(graph, network, recipe), ROOMY)
 
 

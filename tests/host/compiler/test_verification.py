@@ -52,7 +52,7 @@ def model_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn
     network = model_network(model, features, hidden, 3, dropout=dropout)
     network = network.ordered(
         order if order in layer.orders else layer.orders[0] for layer in network.layers)
-    recipe = Recipe(epochs=1, normalisation=MODELS[model], optimiser=optimiser,
+    recipe = Recipe(epochs=1, normalisation=MODELS[model].normalisation, optimiser=optimiser,
                     element_width=config.element_width)
     return prepare(graph, network, recipe)
 

@@ -180,8 +180,8 @@ def test_what_gcnii_does_not_take_is_refused(changes, key, message):
 
 
 @pytest.mark.parametrize(("changes", "key", "message"), [
-    ({}, "hidden", "a first layer and two branches or more; give 3 numbers"),
-    ({"layers": 2}, "hidden", "two branches or more"),
+    ({}, "hidden", "mixhop has a first layer and branches; give 3 numbers"),
+    ({"layers": 2}, "hidden", "give 3 numbers or more"),
     ({"hidden": [4, 5]}, "hidden", "not [4, 5]"),
     ({"layers": 4, "hidden": [4, 5]}, "hidden", "4 layers have 4 hidden ones"),
     ({"layers": 3, "residual": True}, "residual", "mixhop has branches; leave residual out"),
@@ -195,7 +195,7 @@ def test_what_mixhop_does_not_take_is_refused(changes, key, message):
 
 
 @pytest.mark.parametrize(("changes", "key", "message"), [
-    ({}, "hidden", "sign has two branches or more; give 2 numbers or more for hidden, or one and "
+    ({}, "hidden", "sign has branches; give 2 numbers or more for hidden, or one and "
                    "layers of 2 or more, not [16]"),
     ({"layers": 2, "jumping": True}, "jumping", "sign has branches; leave jumping out"),
     ({"layers": 2, "theta": 0.1}, "theta", "theta is of gcnii, not of sign"),

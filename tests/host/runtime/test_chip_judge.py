@@ -43,8 +43,8 @@ def model_of(config, *, vertices=40, features=7, hidden=(6,), classes=5, name="g
     network = model_network(name, features, hidden, classes, dropout=0.0, **additions)
     network = network.ordered(order if order in layer.orders else layer.orders[0]
                               for layer in network.layers)
-    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,), loss=loss_of(graph),
-                    element_width=config.element_width, learning_rates=(0.2,))
+    recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,),
+                    loss=loss_of(graph), element_width=config.element_width, learning_rates=(0.2,))
     edges, values, labels, splits, _ = training_data(graph, recipe)
     sample = Sample.of(network, recipe, edges[:own, :own], values[:own], labels[:own],
                        splits[:own])

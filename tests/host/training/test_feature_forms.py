@@ -67,8 +67,8 @@ def compiled(graph, model, recipe, dropout):
 @pytest.mark.parametrize("model, density, dropout, normalise", [
     ("gcn", 0.02, 0.5, True), ("gcn", 0.3, 0.0, True), ("sage", 1.0, 0.5, True)])
 def test_bits_and_programs(model, density, dropout, normalise):
-    recipe = Recipe(epochs=2, normalisation=MODELS[model], normalise_features=normalise,
-                    optimiser="adam" if dropout else "sgd")
+    recipe = Recipe(epochs=2, normalisation=MODELS[model].normalisation,
+                    normalise_features=normalise, optimiser="adam" if dropout else "sgd")
     dense, *others = (compiled(graph, model, recipe, dropout) for graph in forms(graph_of(density)))
     for other in others:
         assert [name for name in dense if dense[name] != other[name]] == []

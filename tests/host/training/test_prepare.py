@@ -53,7 +53,7 @@ def test_a_graph_is_compiled_once(compiled, rounded, directed, name, rows, messa
     graph = small_graph(40, directed=directed)
     config = CONFIG.replace(accumulator_rows=rows)
     network = model_network(name, graph.features.shape[1], (4,), graph.classes)
-    recipe = Recipe(normalisation=MODELS[name])
+    recipe = Recipe(normalisation=MODELS[name].normalisation)
     model, edges = prepare.prepare_for(config, graph, network, recipe)
     job = compile_job(model, config, edges=edges)
     assert len(compiled) == len(set(compiled)) == messages

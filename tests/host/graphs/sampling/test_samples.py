@@ -19,10 +19,10 @@ from tests.system.chips import random_graph
 def test_all_neighbours_give_the_gradient_of_the_graph(name):
     """Against float64 on all vertices, of which the targets are trained on."""
     graph = random_graph(60, 150, features=7, classes=4, isolated=2, seed=8)
-    matrix = graph.normalised(MODELS[name])
+    matrix = graph.normalised(MODELS[name].normalisation)
     network = model_network(name, 7, (6,), 4)
     # With this seed, no hidden sum is so near zero that rounding changes its sign.
-    recipe = Recipe(normalisation=MODELS[name], weight_decays=(0.0,), seed=1)
+    recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,), seed=1)
     targets = np.flatnonzero(graph.splits == Split.TRAIN)
     layers = sum(layer.order != LINEAR for layer in network.layers)
     sampler = NeighbourSampler(matrix, targets, (60,) * layers, batch_size=len(targets))
