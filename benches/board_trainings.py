@@ -19,6 +19,7 @@ from hypercast.host.processes.group import Group
 from hypercast.host.processes.launcher import environment, mpirun
 from hypercast.host.processes.mpi_group import world
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.training_state import TrainingState
 from hypercast.safe_path import PYTHON
 
@@ -77,8 +78,8 @@ def _trained(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]
     device = Device(devices, preset=_PRESET, **_ROOM)
     for title, scheme in SCHEMES.items():
         layers = 8 if scheme == "layers" else 2
-        given: dict[str, Any] = {"epochs": 3, "group": group,
-                                 "assignment": Assignment(scheme=scheme)}
+        given: dict[str, Any] = {"epochs": 3, "boards": Sharing(
+            group=group, assignment=Assignment(scheme=scheme))}
         if scheme != "graph":
             given |= {"sampling": Sampling(sampler="walks", batch=8, coverage=10.0),
                       "micro_batches": 8}

@@ -37,6 +37,7 @@ from hypercast.host.processes.mpi_group import world
 from hypercast.host.schemes.share import Share
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.safe_path import PYTHON
 
 __all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
@@ -245,7 +246,8 @@ def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, fl
         group.tell((description, assignment))
     else:
         description, assignment = group.tell()
-    options: dict[str, Any] = {"group": group, "assignment": assignment, "cluster": cluster}
+    options: dict[str, Any] = {"boards": Sharing(
+        group=group, assignment=assignment, cluster=cluster)}
     if group.rank and not description.sampling.sampler:
         Share(group, assignment, cluster).follow_graph()
         return

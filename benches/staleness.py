@@ -19,6 +19,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.safe_path import safe_path
 
 __all__ = ["SCHEMES", "accuracy", "run"]
@@ -28,7 +29,7 @@ _SEEDS = 10
 #: Ways to train, by name, with options of the ``Trainer``; the first is what the others are
 #: compared with.
 SCHEMES: Mapping[str, Mapping[str, Any]] = {"exact": {}} | {
-    name: {"assignment": assignment} for name, assignment in {
+    name: {"boards": Sharing(assignment=assignment)} for name, assignment in {
         **{name: Assignment(scheme="graph", parts=(1.0,) * _PARTS, smoothing=smoothing)
            for name, smoothing in (("stale halos", 0.0), ("stale halos, smoothing 0.5", 0.5),
                                    ("stale halos, smoothing 0.95", 0.95))},

@@ -6,15 +6,13 @@ from functools import cache
 from random import Random
 from typing import Any
 
-import click
 import tomli_w
 
 from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.descriptions import draw_sections
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
-from hypercast.host.cluster.assignment import SCHEMES
+from hypercast.host.cluster.assignment import SCHEMES, AssignmentError
 from hypercast.host.cluster.description import load_cluster
-from hypercast.host.commands.board_options import check_staleness, described_assignment
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
 from hypercast.host.graphs.graph import Graph
@@ -24,8 +22,10 @@ from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import search
 from hypercast.host.planner.strategies import gnnpipe, pipedream
+from hypercast.host.training.boards import Boards
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 
 __all__ = ["try_edited_plan", "try_sharing"]
 
@@ -63,23 +63,19 @@ def try_sharing(trial: Trial) -> str:
         given = {name.strip("-"): _number(name, options.get(name)) for name in _VALUES}
     except ValueError:
         return REFUSED
-    scheme, stages, chunks, smoothing = (given[name] for name in (
-        "scheme", "stages", "chunks", "smoothing"))
     sections = draw_sections(random)
     sections["recipe"]["epochs"] = 3
     if "sampling" in sections and trial.chance(0.5):
         sections["recipe"]["micro_batches"] = 2
     trial.note(f"{' '.join(arguments)}, {sections}")
     try:
-        check_staleness(scheme, None, staleness=staleness, smoothing=smoothing, stages=stages,
-                        chunks=chunks)
-        assignment = described_assignment(scheme, staleness, smoothing, stages or 0, chunks or 0)
-    except click.UsageError as error:
-        check_refusal(error.message, _WORDS)
+        boards = Boards(2, staleness=staleness, **given)
+    except AssignmentError as error:
+        check_refusal(error.on_command_line, _WORDS)
         return REFUSED
     try:
         with Trainer.of_description(Description.of_sections(sections),
-                                    assignment=assignment) as trainer:
+                                    boards=Sharing(assignment=boards.assignment)) as trainer:
             trainer.fit()
             require(trainer.epoch == 3, "it has ended early")
     except Exception as error:

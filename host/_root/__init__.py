@@ -5,7 +5,8 @@ import importlib
 
 from hypercast.errors import HypercastError
 
-__all__ = ["Device", "Graph", "HypercastError", "Model", "Sampling", "Trainer", "__version__"]
+__all__ = ["Boards", "Device", "Graph", "HypercastError", "Model", "Recording", "Sampling",
+           "Trainer", "__version__"]
 
 __version__ = "0.2.0"
 
@@ -18,10 +19,13 @@ if TYPE_CHECKING:
     from hypercast.host.description.model import Model
     from hypercast.host.description.sampling import Sampling
     from hypercast.host.graphs.graph import Graph
+    from hypercast.host.training.boards import Boards
     from hypercast.host.training.trainer import Trainer
+    from hypercast.host.training.trainer_arguments import Recording
 else:
-    _HOMES = {"Device": "description.device", "Graph": "graphs.graph",
-              "Model": "description.model", "Sampling": "description.sampling",
+    _HOMES = {"Boards": "training.boards", "Device": "description.device",
+              "Graph": "graphs.graph", "Model": "description.model",
+              "Recording": "training.trainer_arguments", "Sampling": "description.sampling",
               "Trainer": "training.trainer"}
 
     def __getattr__(name):

@@ -3,11 +3,50 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
-__all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "turns"]
+from hypercast.host.description.conversion import DescriptionError
+
+__all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "AssignmentError", "turns"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
+
+
+#: What a message may name, and what else it is called on the command line.
+_OPTIONS = {"count": "--boards", **{name: f"--{name}" for name in (
+    "scheme", "cluster", "plan", "staleness", "smoothing", "stages", "chunks", "timeout")}}
+
+
+class AssignmentError(DescriptionError):
+    """Boards cannot train together in such a way.
+
+    Attributes
+    ----------
+    on_command_line : str
+        The message with names of options.
+    """
+
+    def __init__(self, text: str, section: str = "", key: str = "") -> None:
+        super().__init__(text, section, key)
+        self.on_command_line = str(self)
+
+    @classmethod
+    def of(cls, key: str, text: str, *values: object) -> Self:
+        """An error about one of the values that say how boards train together.
+
+        Parameters
+        ----------
+        key : str
+            The value's name.
+        text : str
+            What follows the name: ``{}`` stands for one of the ``values``, and ``{scheme}`` for the
+            name of another one.
+        """
+        found = cls(f"[boards] {key} {text.format(*values, **{one: one for one in _OPTIONS})}",
+                    "boards", key)
+        found.on_command_line = str(cls(f"{_OPTIONS[key]} {text.format(*values, **_OPTIONS)}"))
+        return found
 
 
 @dataclass(frozen=True, kw_only=True)

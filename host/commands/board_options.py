@@ -1,75 +1,81 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What options of ``hypercast train`` say of how boards train together."""
+"""Options of ``hypercast train`` that say how boards train together."""
 
+import functools
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import click
 
-from hypercast.host.cluster.assignment import LAYERS, Assignment
+from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.commands.number_types import NumberRange, WholeRange
+from hypercast.host.commands.options import Command
 from hypercast.host.description.description import Description
 from hypercast.host.files.json_values import plain
-from hypercast.host.processes.mpi_group import MpiGroup, world
 from hypercast.host.schemes.sharing import versions
+from hypercast.host.training.boards import Boards
 
-__all__ = ["check_group", "check_plan", "check_staleness", "described_assignment", "given",
-           "started_group"]
+__all__ = ["BOARD_OPTIONS", "board_options", "facts"]
 
-#: Seconds that a board waits for another.
-_TIMEOUT = 600.0
-
-
-def check_staleness(scheme: str | None, plan: Path | None, *, staleness: bool,
-                    smoothing: float | None, stages: int | None, chunks: int | None) -> None:
-    """Refuse options of older rows or weights that do not fit each other."""
-    if smoothing is not None and not (staleness or plan):
-        raise click.UsageError("--smoothing is of rows that are a step old; give --staleness as "
-                               "well")
-    for option, given in (("--stages", stages), ("--chunks", chunks)):
-        if given and not (staleness and scheme == LAYERS):
-            raise click.UsageError(f"{option} says what is older where boards have a run of layers "
-                                   f"each; give --scheme layers and --staleness as well")
-    if stages and chunks:
-        raise click.UsageError("--stages are of older weights, --chunks of older rows; leave one "
-                               "of them out")
-
-
-def described_assignment(scheme: str | None, staleness: bool, smoothing: float | None,
-                         stages: int, chunks: int) -> Assignment:
-    """What options say of how boards share a training."""
-    if not staleness:
-        return Assignment(scheme=scheme)
-    if scheme == LAYERS:
-        if smoothing is not None:
-            raise click.UsageError("--smoothing is of rows that are a step old; with --scheme "
-                                   "layers, it is weights that are; leave it out")
-        return Assignment(scheme=scheme, stages=stages, chunks=chunks,
-                          versions=1 if stages or chunks else 2)
-    return Assignment(scheme=scheme, smoothing=smoothing or 0.0)
-
-
-def check_plan(plan: Path | None, cluster: str | None, boards: int | None,
-               scheme: str | None) -> None:
-    """Refuse options that a plan decides."""
-    if plan is None:
-        return
-    if not cluster:
-        raise click.UsageError(f"{plan} is a plan for the boards of a cluster; give --cluster as "
-                               f"well")
-    for option, given in (("--boards", boards), ("--scheme", scheme)):
-        if given:
-            raise click.UsageError(f"{option} and --plan both say how boards train together; "
-                                   f"leave one of them out")
+_OPTIONS: tuple[Callable[[Command], Command], ...] = (
+    click.option("--boards", "count", type=WholeRange(1, 1024), default=None,
+                 help="Train on so many boards together, with a process of this machine for "
+                      "each; the bits are those of one. Or start hypercast train by mpirun."),
+    click.option("--scheme", type=click.Choice(SCHEMES), default=None,
+                 help="What each board has its own of: some of a step's samples, a part of the "
+                      "graph, or a run of layers.  [default: samples with --sampler, else graph]"),
+    click.option("--cluster", metavar="NAME|FILE",
+                 help="Train as the boards of a cluster would fastest (see hypercast plan), a "
+                      "process of this machine for each. Reckons the time that they would take, "
+                      "by the cycle model and links. With --boards or --scheme, which count "
+                      "then, that only."),
+    click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path),
+                 metavar="FILE.toml",
+                 help="Train on the boards of --cluster by a plan that hypercast plan -o wrote."),
+    click.option("--staleness", is_flag=True,
+                 help="Boards that share a graph take each other's rows of the step before, and "
+                      "do not wait for them; those that have a run of layers, older weights, or "
+                      "with --chunks older rows. With --cluster, if that is fastest. The bits "
+                      "are not those of one board."),
+    click.option("--smoothing", type=NumberRange(0, 1, max_open=True), default=None,
+                 help="With --staleness: rows of others are a running mean that keeps this share "
+                      "of itself in each step.  [default: 0]"),
+    click.option("--stages", type=WholeRange(1, 1024), default=None,
+                 help="With --scheme layers and --staleness: weights are stashed for so many "
+                      "stages of layers, and those of stage i are as many steps old as there are "
+                      "stages after it. The bits are the same on any number of boards.  "
+                      "[default: all weights are one step old]"),
+    click.option("--chunks", type=WholeRange(1), default=None,
+                 help="With --scheme layers and --staleness, on a whole graph: so many chunks of "
+                      "vertices follow each other through the layers; rows of those to come are "
+                      "those of the step before, and weights are not older."),
+    click.option("--timeout", type=NumberRange(0, 1e7, min_open=True), default=None,
+                 help="Seconds that a board waits for another.  [default: 600]"))
+#: Their names.
+BOARD_OPTIONS = ("--boards", "--scheme", "--cluster", "--plan", "--staleness", "--smoothing",
+                 "--stages", "--chunks", "--timeout")
 
 
-def started_group(timeout: float | None) -> MpiGroup | None:
-    """The processes that were started together; None if this one is alone."""
-    return world(timeout or _TIMEOUT)
+def board_options(command: Command) -> Command:
+    """Decorator: the options, given to the command as ``boards``, the ``Boards`` that they mean."""
+    @functools.wraps(command)
+    def wrapped(*args: Any, count: int | None, scheme: str | None, cluster: str | None,
+                plan: Path | None, staleness: bool, smoothing: float | None, stages: int | None,
+                chunks: int | None, timeout: float | None, **kwargs: Any) -> None:
+        return command(*args, boards=Boards(
+            count, scheme=scheme, cluster=cluster, plan=plan, staleness=staleness,
+            smoothing=smoothing, stages=stages, chunks=chunks, timeout=timeout), **kwargs)
+
+    found: Command = wrapped
+    for option in reversed(_OPTIONS):
+        found = option(found)
+    return found
 
 
-def given(context: click.Context, description: Description,
+def facts(context: click.Context, description: Description,
           cluster: Cluster | None) -> dict[str, Any]:
     """What decides a training, as far as the command line and its files say it, by option and key.
 
@@ -85,19 +91,3 @@ def given(context: click.Context, description: Description,
             sections[section][key] = Path(sections[section][key]).name
     return {**options, "description": plain(sections), "version": versions(),
             "cluster": plain(asdict(cluster)) if cluster else {}}
-
-
-def check_group(group: MpiGroup | None, boards: int | None, timeout: float | None,
-                scheme: str | None, cluster: str | None, staleness: bool,
-                plan: Path | None) -> None:
-    """Refuse options that are at odds with how many processes were started together."""
-    size = group.size if group else 1
-    if boards and boards != size:
-        raise click.UsageError(f"--boards {boards} starts as many processes, but {size} were "
-                               f"started already; leave one of the two out")
-    for option, given in (("--timeout", timeout), ("--scheme", scheme),
-                          ("--cluster", cluster), ("--staleness", staleness)):
-        if given and not group and not plan:
-            raise click.UsageError(f"{option} says how boards train together"
-                                   f"{', but --boards is 1; give 2 or more' if boards else ''}"
-                                   f"{'' if boards else '; give --boards as well'}")

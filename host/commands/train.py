@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``hypercast train``: train a graph on the reference or on a chip."""
 
-import contextlib
 import sys
+import tempfile
 import time
 from collections.abc import Mapping
 from functools import partial
@@ -12,16 +12,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from hypercast.host.cluster.assignment import SCHEMES
-from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.commands.board_options import (
-    check_group,
-    check_plan,
-    check_staleness,
-    described_assignment,
-    given,
-    started_group,
-)
+from hypercast.host.commands.board_options import BOARD_OPTIONS, board_options, facts
 from hypercast.host.commands.command_group import command_line
 from hypercast.host.commands.description_options import (
     DESCRIPTION_GROUPS,
@@ -29,7 +20,7 @@ from hypercast.host.commands.description_options import (
     description_options,
 )
 from hypercast.host.commands.interruption import Resumption, interruptible
-from hypercast.host.commands.number_types import NumberRange, WholeRange
+from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import (
     FOLDER,
@@ -41,7 +32,7 @@ from hypercast.host.commands.options import (
     scores,
 )
 from hypercast.host.commands.output import make_console, print_table
-from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
+from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.commands.progress_text import ProgressBar, ProgressText
 from hypercast.host.commands.report import write_report
 from hypercast.host.commands.wave_options import WAVE_OPTIONS, wave_options
@@ -51,15 +42,17 @@ from hypercast.host.description.description import Description
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.planner.plan_file import plan_boards
 from hypercast.host.processes.launcher import launch
+from hypercast.host.processes.mpi_group import world
 from hypercast.host.processes.virtual_time import write_timeline
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.runtime.utilisation import utilisation
-from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import agree, completed
-from hypercast.host.training.run_folder import Record, RunFolder
+from hypercast.host.training.boards import Boards
+from hypercast.host.training.planned_training import PlannedTraining, plan_training
+from hypercast.host.training.run_folder import Record
+from hypercast.host.training.session import Session
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Recording
 from hypercast.sim.waves import Waves
 
 __all__ = ["train"]
@@ -68,8 +61,7 @@ __all__ = ["train"]
 @click.command(cls=CommandWithGroups, groups={
     **DESCRIPTION_GROUPS, "Run": ("--run", "--every", "--resume", "--data"),
     "Checking and recording": ("--check", "--trace", "--trace-step", *WAVE_OPTIONS, "--image"),
-    "Several boards": ("--boards", "--scheme", "--cluster", "--plan", "--staleness", "--smoothing",
-                       "--stages", "--chunks", "--timeout")})
+    "Several boards": BOARD_OPTIONS})
 @click.argument("dataset", required=False)
 @description_options
 @click.option("--check/--no-check", default=None,
@@ -94,46 +86,13 @@ __all__ = ["train"]
                                            "see --trace-step")
 @click.option("--image", type=OUTPUT, metavar="FILE",
               help="Write what a driver loads into the chip, such as that of examples/c.")
-@click.option("--boards", type=WholeRange(1, 1024), default=None,
-              help="Train on so many boards together, with a process of this machine for each; the "
-                   "bits are those of one. Or start hypercast train by mpirun.")
-@click.option("--scheme", type=click.Choice(SCHEMES), default=None,
-              help="What each board has its own of: some of a step's samples, a part of the graph, "
-                   "or a run of layers.  [default: samples with --sampler, else graph]")
-@click.option("--cluster", metavar="NAME|FILE",
-              help="Train as the boards of a cluster would fastest (see hypercast plan), a process "
-                   "of this machine for each. Reckons the time that they would take, by the cycle "
-                   "model and links. With --boards or --scheme, which count then, that only.")
-@click.option("--plan", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              metavar="FILE.toml",
-              help="Train on the boards of --cluster by a plan that hypercast plan -o wrote.")
-@click.option("--staleness", is_flag=True,
-              help="Boards that share a graph take each other's rows of the step before, and do "
-                   "not wait for them; those that have a run of layers, older weights, or with "
-                   "--chunks older rows. With --cluster, if that is fastest. The bits are not "
-                   "those of one board.")
-@click.option("--smoothing", type=NumberRange(0, 1, max_open=True), default=None,
-              help="With --staleness: rows of others are a running mean that keeps this share of "
-                   "itself in each step.  [default: 0]")
-@click.option("--stages", type=WholeRange(1, 1024), default=None,
-              help="With --scheme layers and --staleness: weights are stashed for so many stages "
-                   "of layers, and those of stage i are as many steps old as there are stages "
-                   "after it. The bits are the same on any number of boards.  "
-                   "[default: all weights are one step old]")
-@click.option("--chunks", type=WholeRange(1), default=None,
-              help="With --scheme layers and --staleness, on a whole graph: so many chunks of "
-                   "vertices follow each other through the layers; rows of those to come are "
-                   "those of the step before, and weights are not older.")
-@click.option("--timeout", type=NumberRange(0, 1e7, min_open=True), default=None,
-              help="Seconds that a board waits for another.  [default: 600]")
+@board_options
 @json_option
 @interruptible
 def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool | None,
           folder: Path | None, every: int | None, resume: bool, data: Path | None,
           trace: Path | None, trace_step: int | None, waves: Waves | None, image: Path | None,
-          boards: int | None, scheme: str | None, cluster: str | None, plan: Path | None,
-          staleness: bool, smoothing: float | None, stages: int | None, chunks: int | None,
-          timeout: float | None, as_json: bool) -> None:
+          boards: Boards, as_json: bool) -> None:
     """Train a graph on the reference, a simulated chip or a board.
 
     DATASET is blocks (the default), karate, communities, or a file or folder of graphs in a format
@@ -151,66 +110,45 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if data and (dataset or not resume):
         raise click.UsageError("--data says where the graph of a run is that --resume goes on "
                                "with; give that without DATASET, or DATASET alone")
-    check_plan(plan, cluster, boards, scheme)
-    check_staleness(scheme, plan, staleness=staleness, smoothing=smoothing, stages=stages,
-                    chunks=chunks)
-    group = started_group(timeout)
-    if boards and boards > 1 and not group:
-        raise click.exceptions.Exit(launch(boards, sys.argv[1:], Resumption(folder, resume)))
+    group = world(boards.seconds)
+    hint = Resumption(folder, resume)
+    if not group and (boards.count or 1) > 1:
+        raise click.exceptions.Exit(launch(boards.count or 1, sys.argv[1:], hint))
     console = make_console(errors=as_json)
-    described = load_cluster(cluster) if cluster else None
     description = describe(dataset, changes, folder if resume else None, data)
-    with contextlib.ExitStack() as stack:
-        status = stack.enter_context(ProgressText("plan", console))
-        if described and not group:
-            plan = _started(stack, status, description, described, plan, staleness,
-                            boards or scheme, Resumption(folder, resume))
-        if group:
-            agree(group, given(click.get_current_context(), description, described))
-        check_group(group, boards, timeout, scheme, cluster, staleness, plan)
-        followed = None
-        if plan and described:
-            followed = follow_plan(group) if group and group.rank else lead_plan(
-                plan, description, described, group, smoothing or 0.0, status.update)
-            description = followed.description
-    assignment = followed.assignment if followed else described_assignment(
-        scheme, staleness, smoothing, stages or 0, chunks or 0)
-    if resume and folder and not followed:  # what is older in the run stays so
-        if group is None or group.rank == 0:
-            kept = RunFolder(folder)
-            assignment = kept.assignment(assignment) if kept.has_checkpoint else assignment
-        assignment = group.tell(assignment) if group else assignment
-    if group and group.rank:
-        if description.sampling.sampler:
-            Trainer.of_description(description, group=group, assignment=assignment,
-                                   cluster=described).follow()
-        else:
-            Share(group, completed(assignment, description.sampling), described,
-                  SharedDevices(description.device)).follow_graph()
+    with ProgressText("plan", console) as status:
+        planned = None if group or not boards.planned else _start(
+            description, boards, status, hint)
+        session = Session(
+            description, boards, group=group, planned=planned, run=folder, resume=resume,
+            facts=facts(click.get_current_context(), description, boards.described)
+            if group else {}, progress=status.update)
+    if not session.leads:
+        session.follow()
         return
-    for line in followed.lines if followed else ():
+    planned, description = session.planned, session.description
+    for line in plan_lines(planned.plan, planned.problem) if planned else ():
         console.print(line)
     device, config = description.device.name, description.device.config
     if image and description.sampling.sampler:
         raise click.UsageError("--image holds one graph, but this training is on samples; leave "
                                "one of them out")
-    timeline = trace if cluster else None
-    trace = None if cluster else trace
+    timeline = trace if boards.cluster else None
+    trace = None if boards.cluster else trace
     if timeline:
         require_writable(timeline)
-    pieces = group is not None or description.recipe.micro_batches > 1
+    pieces = session.shared or description.recipe.micro_batches > 1
     recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
                               trace_step, pieces=pieces)
     check = device != "reference" and not pieces if check is None else check
-    graph = followed.graph if followed else None
-    if image and group and graph is None and description.graph:
+    graph = None
+    if image and session.shared and description.graph:
         graph = description.load_graph()  # an image is of the whole one
     with ProgressText(
-            "reading the graph", console, lines=group is None) as status, Trainer.of_description(
-            description, run=folder, every=every or 1, resume=resume, check=check,
-            record_step=recorded, waves=waves, group=group,
-            graph=graph, assignment=assignment,
-            cluster=described, progress=status.update, command=command_line()) as trainer:
+            "reading the graph", console, lines=not session.shared) as status, session.trainer(
+            every=every or 1, check=check, recording=Recording(step=recorded, waves=waves),
+            graph=graph, progress=status.update) as trainer:
+        trainer.command = command_line()
         if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
             later = "give a later --trace-step" if trace_step else "raise --epochs"
             raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
@@ -247,40 +185,42 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                     "one_board_seconds": time_on_boards.alone,
                     "waited": dict(zip(time_on_boards.boards, time_on_boards.waited,
                                        strict=True))}
-    if followed:
-        summary["planned_step_seconds"] = followed.seconds
+    if planned:
+        summary["planned_step_seconds"] = planned.plan.seconds
     if as_json:
         print_json(summary)
     else:
         _print_summary(console, summary, trainer)
         if time_on_boards:
             console.print(str(time_on_boards))
-        if time_on_boards and followed:
-            console.print(f"the plan expected {followed.seconds * 1e3:.4g} ms a step")
+        if time_on_boards and planned:
+            console.print(f"the plan expected {planned.plan.seconds * 1e3:.4g} ms a step")
         if check:
             console.print(str(words), style="green" if words.equal == words.words else "red")
     if words.equal != words.words:
         raise click.exceptions.Exit(1)
 
 
-def _started(stack: contextlib.ExitStack, status: ProgressText, description: Description,
-             cluster: Cluster, plan: Path | None, staleness: bool, otherwise: object,
-             hint: Resumption) -> Path | None:
+def _start(description: Description, boards: Boards, status: ProgressText,
+           hint: Resumption) -> PlannedTraining | None:
     """Start a process for each board of a plan, which is looked for if there is none.
 
-    Returns the plan if one board is best, or None if something ``otherwise`` says what to do.
+    Returns the training by the plan that was found, if one board is best.
     """
-    arguments = sys.argv[1:]
-    if plan is None:
-        if otherwise:
-            return None
-        plan = stack.enter_context(written_plan(description, cluster, staleness,
-                                                status.update))
-        arguments = [*arguments, "--plan", str(plan)]
-    if (count := plan_boards(plan)) > 1:
-        status.stop()
-        raise click.exceptions.Exit(launch(count, arguments, hint))
-    return plan
+    arguments, planned = sys.argv[1:], None
+    with tempfile.TemporaryDirectory() as folder:
+        if isinstance(boards.plan, Path):
+            count = plan_boards(boards.plan)
+        else:
+            planned = plan_training(boards, description, progress=status.update)
+            count, path = planned.boards, Path(folder) / "plan.toml"
+            path.write_text(planned.text, encoding="utf-8")
+            arguments = [*arguments, "--plan", str(path)]
+        if count > 1:
+            planned = None  # the graph is read by others
+            status.stop()
+            raise click.exceptions.Exit(launch(count, arguments, hint))
+    return planned
 
 
 def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,

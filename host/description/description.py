@@ -132,6 +132,10 @@ class Description:
         except DescriptionError as error:
             raise self.named(error) from error
 
+    def with_graph(self, graph: Graph) -> Self:
+        """This description with its graph, which has been loaded; see ``Source.loaded``."""
+        return replace(self, graph=self.graph and self.graph.loaded(graph))
+
     def on(self, device: str) -> Self:
         """This description on another device, given by its name."""
         return replace(self, device=self.device.named(device))

@@ -53,6 +53,22 @@ class Source:
             raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
                                    "graph", "split_seed")
 
+    def loaded(self, graph: Graph) -> Self:
+        """This source with its graph, which has been loaded: other processes load it themselves.
+        """
+        found = replace(self)
+        object.__setattr__(found, "_graph", graph)
+        return found
+
+    @property
+    def graph(self) -> Graph | None:
+        """The ``Graph``, if it has been loaded."""
+        found: Graph | None = getattr(self, "_graph", None)
+        return found
+
+    def __getstate__(self) -> dict[str, Any]:
+        return asdict(self)
+
     def load(self) -> Graph:
         """The ``Graph``.
 
@@ -63,6 +79,8 @@ class Source:
         GraphError
             If it cannot be read.
         """
+        if self.graph is not None:
+            return self.graph
         if self.path and not os.path.exists(self.path):
             raise DescriptionError(
                 f"{self.source} is neither a bundled data set ({', '.join(BUNDLED)}) nor a file "

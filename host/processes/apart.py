@@ -18,7 +18,7 @@ from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.processes.starter import own_environment
 from hypercast.safe_path import PYTHON
 
-__all__ = ["UnforeseenError", "apart"]
+__all__ = ["UnforeseenError", "apart", "import_path", "told"]
 
 _MAIN = "from hypercast.host.processes.apart import main; main()"
 _PROGRESS, _WARNING, _VALUE, _ERROR, _END = "progress", "warning", "value", "error", "end"
@@ -57,7 +57,8 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
         they were there.
     """
     with subprocess.Popen([*PYTHON, "-c", _MAIN], stdin=subprocess.PIPE,
-                          stdout=subprocess.PIPE, env=_environment(function),
+                          stdout=subprocess.PIPE,
+                          env={**own_environment(), "PYTHONPATH": import_path(function)},
                           start_new_session=True) as process:  # not interrupted with this one
         assert process.stdin and process.stdout
         try:
@@ -84,17 +85,15 @@ def apart(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
                 process.stdin.close()
 
 
-def _environment(function: Callable[..., object]) -> dict[str, str]:
-    """Variables of a process that is no rank, and finds the modules that this one finds.
+def import_path(function: Callable[..., object]) -> str:
+    """Where another process finds the modules that this one finds, as ``PYTHONPATH`` has it.
 
     Those of the current folder are files of the user, unless the function is of one of them.
     """
-    found = own_environment()
     here, package = os.path.realpath(os.curdir), function.__module__.partition(".")[0]
-    found["PYTHONPATH"] = os.pathsep.join(
+    return os.pathsep.join(
         path for path in sys.path if path and (
             os.path.realpath(path) != here or PathFinder.find_spec(package, [path])))
-    return found
 
 
 def _ended(task: str, status: int) -> str:
@@ -127,7 +126,7 @@ def main() -> None:
     except BrokenPipeError:
         os._exit(1)  # nobody listens any more
     except BaseException as error:
-        say(_ERROR, _told(error))
+        say(_ERROR, told(error))
 
 
 def _end_with_parent() -> None:
@@ -137,7 +136,7 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _told(error: BaseException) -> BaseException:
+def told(error: BaseException) -> BaseException:
     """An error as it is raised elsewhere."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not isinstance(error, (HypercastError, OSError, MemoryError)):

@@ -20,7 +20,7 @@ from hypercast.host.processes.parent_end import ends_with_this
 from hypercast.host.processes.starter import own_environment
 from hypercast.safe_path import PYTHON
 
-__all__ = ["environment", "launch", "mpirun"]
+__all__ = ["environment", "launch", "mpirun", "passed_on", "places", "reason", "several"]
 
 #: What the command line is, for a process that mpirun starts.
 _MAIN = "from hypercast.host.cli import main; main()"
@@ -62,9 +62,7 @@ def launch(boards: int, arguments: Sequence[str],
     ClusterError
         If there is no mpirun, or no mpi4py.
     """
-    if importlib.util.find_spec("mpi4py") is None:
-        raise ClusterError(f"--boards {boards} needs MPI, but there is no mpi4py; {_INSTALL}")
-    command = [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, *arguments]
+    command = several(boards, _MAIN, *arguments)
     received: list[signal.Signals] = []
     running: list[subprocess.Popen[str]] = []
 
@@ -74,7 +72,7 @@ def launch(boards: int, arguments: Sequence[str],
             process.send_signal(number)
 
     with contextlib.ExitStack() as stack:
-        variables = {**environment(boards), **_places(stack)}
+        variables = {**environment(boards), **places(stack)}
         for number in _PASSED_ON:
             if (before := signal.getsignal(number)) != signal.SIG_IGN:
                 signal.signal(number, pass_on)
@@ -85,19 +83,32 @@ def launch(boards: int, arguments: Sequence[str],
             if received:
                 process.send_signal(received[0])
             assert process.stderr
-            said, notices = _passed_on(process.stderr, sys.stderr)
+            said, notices = passed_on(process.stderr, sys.stderr)
             status = process.wait()
     if received:
         print(f"error: ended by signal {received[0]:d} ({received[0].name}), and so were all "
               f"boards; {hint()}", file=sys.stderr)
         return _SIGNALLED + received[0]
     if status and not said:
-        print(f"error: {_reason(notices, status, hint())}", file=sys.stderr)
+        print(f"error: {reason(notices, status, hint())}", file=sys.stderr)
         return 1
     return status
 
 
-def _places(stack: contextlib.ExitStack) -> dict[str, str]:
+def several(boards: int, code: str, *arguments: str) -> list[str]:
+    """The command that has so many processes of this Python run some code.
+
+    Raises
+    ------
+    ClusterError
+        If there is no mpirun, or no mpi4py.
+    """
+    if importlib.util.find_spec("mpi4py") is None:
+        raise ClusterError(f"{boards} boards need MPI, but there is no mpi4py; {_INSTALL}")
+    return [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", code, *arguments]
+
+
+def places(stack: contextlib.ExitStack) -> dict[str, str]:
     """Where Open MPI keeps files: in folders that are removed at the end, or else by the next run.
 
     What it leaves elsewhere, if it is killed, is the machine's memory until somebody removes it.
@@ -121,7 +132,7 @@ def mpirun(boards: int) -> list[str]:
     beside = Path(sys.executable).with_name("mpirun")
     found = str(beside) if beside.exists() else shutil.which("mpirun")
     if found is None:
-        raise ClusterError(f"--boards {boards} needs MPI, but there is no mpirun; {_INSTALL}")
+        raise ClusterError(f"{boards} boards need MPI, but there is no mpirun; {_INSTALL}")
     version = subprocess.run([found, "--version"], capture_output=True, text=True,
                              env=own_environment()).stdout
     if "Open MPI" not in version and "OpenRTE" not in version:
@@ -143,7 +154,7 @@ def environment(boards: int) -> dict[str, str]:
     return found
 
 
-def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
+def passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     """Print lines, but for mpirun's notices; whether an error was among them, and the notices."""
     said, within, notices = False, False, []
     for line in lines:
@@ -158,7 +169,7 @@ def _passed_on(lines: Iterable[str], output: TextIO) -> tuple[bool, list[str]]:
     return said, notices
 
 
-def _reason(notices: Sequence[str], status: int, hint: str) -> str:
+def reason(notices: Sequence[str], status: int, hint: str) -> str:
     """Why all processes ended, from mpirun's notices and its exit status.
 
     Sometimes mpirun says nothing of a process that was killed; its status has the signal. Of a

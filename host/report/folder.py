@@ -23,6 +23,7 @@ from hypercast.host.report.checks import (
 )
 from hypercast.host.runtime.timeline import CountedPhase, Slices
 from hypercast.host.training.numbers import TensorNumbers
+from hypercast.host.training.process_record import ProcessRecord
 from hypercast.host.training.run_folder import (
     BOARDS,
     EPOCHS,
@@ -35,7 +36,6 @@ from hypercast.host.training.run_folder import (
     RunError,
     RunFolder,
 )
-from hypercast.host.training.session import Session
 from hypercast.rtl.config import Config
 
 __all__ = ["Run", "load_run"]
@@ -67,7 +67,7 @@ class Run:
         What the boards of a cluster would have taken.
     best : int
         Number, from 1, of the epoch whose weights are kept; 0 if that is the last one.
-    sessions : list of Session
+    processes : list of ProcessRecord
         What each process did of it.
     """
 
@@ -82,7 +82,7 @@ class Run:
     numbers: list[TensorNumbers] = field(default_factory=list)
     boards: VirtualTime | None = None
     best: int = 0
-    sessions: list[Session] = field(default_factory=list)
+    processes: list[ProcessRecord] = field(default_factory=list)
 
     @property
     def result(self) -> Record | None:
@@ -120,7 +120,7 @@ def load_run(folder: str | PathLike[str]) -> Run:
             kept.records_of(checkpoint)  # are what they were when it was written
             step["best"] = checkpoint.best.step if checkpoint.best else 0
         name = SESSIONS
-        step["sessions"] = kept.sessions()
+        step["processes"] = kept.process_records()
         if (folder / STEP).exists():
             name = STEP
             step = read_json(folder / STEP)

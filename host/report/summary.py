@@ -7,8 +7,8 @@ from html import escape
 
 from hypercast.host.report.folder import Run
 from hypercast.host.runtime.trace import CLOCK_MHZ
+from hypercast.host.training.process_record import ProcessRecord
 from hypercast.host.training.run_folder import Record
-from hypercast.host.training.session import Session
 
 __all__ = ["result", "settings"]
 
@@ -31,11 +31,11 @@ def result(run: Run) -> str:
     of = "" if device == "reference" else (f"{config.cores} core{'s' * (config.cores > 1)}, "
                                            f"{config.lanes} lanes, ")
     rows["device"] = f"{device}: {of}{config.element_width}-bit elements"
-    if len(run.sessions) == 1:
-        rows |= _when(run.sessions[0])
+    if len(run.processes) == 1:
+        rows |= _when(run.processes[0])
     html = _table(rows, "facts result")
-    if len(run.sessions) > 1:
-        html += _sessions(run.sessions)
+    if len(run.processes) > 1:
+        html += _processes(run.processes)
     return html
 
 
@@ -57,14 +57,14 @@ def _epochs(run: Run) -> str:
     return f"{done}{of}{kept}"
 
 
-def _when(session: Session) -> dict[str, str]:
-    return {"command": session.command or "none, it was started from Python",
-            "date": _date(session), "duration of training": _duration(session.seconds),
-            "version": session.version}
+def _when(record: ProcessRecord) -> dict[str, str]:
+    return {"command": record.command or "none, it was started from Python",
+            "date": _date(record), "duration of training": _duration(record.seconds),
+            "version": record.version}
 
 
-def _date(session: Session) -> str:
-    return f"{datetime.fromisoformat(session.begun):%Y-%m-%d %H:%M:%S} UTC"
+def _date(record: ProcessRecord) -> str:
+    return f"{datetime.fromisoformat(record.begun):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def _duration(seconds: float | None) -> str:
@@ -78,12 +78,12 @@ def _duration(seconds: float | None) -> str:
     return f"{hours} h {minutes} min" if hours else f"{minutes} min {rest} s"
 
 
-def _sessions(sessions: list[Session]) -> str:
+def _processes(records: list[ProcessRecord]) -> str:
     """HTML of all processes that trained, one after another."""
     rows = "".join(
         "<tr>" + "".join(f"<td>{escape(text)}" for text in (
             _date(one), f"{one.first} to {one.last or '?'}", _duration(one.seconds), one.device,
-            one.version, one.command or "from Python")) for one in sessions)
+            one.version, one.command or "from Python")) for one in records)
     return (f'<table class="facts"><tr><th>date<th>epochs<th>duration<th>device<th>version'
             f"<th>command{rows}</table>")
 

@@ -75,8 +75,8 @@ class ApartTraining:
         Where the graph comes from.
     stopping, model, device, recipe, check, assignment, cluster
         As those of ``Trainer``.
-    group : Group
-        The processes that train together; this is the leader.
+    boards : int
+        How many train together.
     progress : callable
         Called with a line of text before each slow step.
 
@@ -96,25 +96,37 @@ class ApartTraining:
     samples = None
 
     def __init__(self, source: Source, stopping: Stopping, model: Model, device: Device,
-                 recipe: dict[str, Any], *, check: bool, group: Group,
+                 recipe: dict[str, Any], *, check: bool, boards: int,
                  assignment: Assignment | None, cluster: Cluster | None,
                  progress: Callable[[str], None]) -> None:
         assignment = completed(assignment or Assignment(), Sampling())
         self._progress = progress
-        self._given = _Given(source, stopping, model, device, recipe, check, group.size,
-                             assignment, cluster)
+        self._given = _Given(source, stopping, model, device, recipe, check, boards, assignment,
+                             cluster)
         self._shares = apart("prepares the graph", _prepared, self._given, progress=progress)
         prepared: _Prepared = next(self._shares)
-        self._share = Share(group, assignment, cluster, SharedDevices(device, progress))
+        self._share: Share | None = None
         self.recipe, self.network, self.state, self.identity, self.outline, self.order = prepared
 
     @property
     def division(self) -> Division | None:
         """Which board has which vertex, of an open device, if boards have parts of the graph."""
-        return self._share.division
+        return self._share.division if self._share else None
 
-    def open(self, **_: object) -> LedDevice:
+    @property
+    def assignment(self) -> Assignment:
+        """How boards share it; its scheme is given."""
+        return self._given.assignment
+
+    def shares(self) -> Iterator[Any]:
+        """What boards are given of the graph, see ``graph_shares``; they can be had once."""
+        return self._shares
+
+    def open(self, group: Group) -> LedDevice:
         """The device, in the initial state; called once. Boards open theirs by their names."""
+        given = self._given
+        self._share = Share(group, given.assignment, given.cluster,
+                            SharedDevices(given.device, self._progress))
         return self._share.lead_graph(self._shares)
 
     def close(self) -> None:

@@ -37,7 +37,7 @@ from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkp
 from hypercast.host.training.folder_lock import FolderLock
 from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers
-from hypercast.host.training.session import Session, read_sessions
+from hypercast.host.training.process_record import ProcessRecord, read_process_records
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 
@@ -80,7 +80,7 @@ class RunFolder:
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self._folder = Path(folder)
         self._recorded = hashlib.sha256()  # what is recorded of the epochs so far
-        self._earlier: list[Session] = []  # of the run that goes on
+        self._earlier: list[ProcessRecord] = []  # of the run that goes on
         self._lock: FolderLock | None = None
 
     # Reading.
@@ -241,7 +241,7 @@ class RunFolder:
                 f"it, or train again")
         return [json.loads(line) for line in lines[:count]]
 
-    def sessions(self) -> list[Session]:
+    def process_records(self) -> list[ProcessRecord]:
         """What each process did of the run; empty if an older version kept it.
 
         Raises
@@ -253,7 +253,7 @@ class RunFolder:
         if not path.exists():
             return []
         try:
-            return read_sessions(path)
+            return read_process_records(path)
         except ValueError as error:
             raise RunError(f"{path} cannot be read ({error}); remove it: it only says when, and "
                            f"for how long, was trained") from error
@@ -323,7 +323,7 @@ class RunFolder:
             A record per epoch.
         """
         described, weights = self._kept_description(description)
-        self._earlier = self.sessions() if records else []
+        self._earlier = self.process_records() if records else []
         if not records:
             self._clear(described, weights)
         for name, content in weights.items():
@@ -358,9 +358,9 @@ class RunFolder:
     def _write(self, name: str, value: object) -> None:
         write_durably(self._folder / name, f"{json.dumps(value, indent=1)}\n".encode())
 
-    def session(self, session: Session) -> None:
+    def record_process(self, record: ProcessRecord) -> None:
         """Keep what this process did so far; what others did before it stays."""
-        self._write(SESSIONS, [one._asdict() for one in (*self._earlier, session)])
+        self._write(SESSIONS, [one._asdict() for one in (*self._earlier, record)])
 
     def epoch(self, record: Record) -> None:
         """Add the record of an epoch."""

@@ -1,107 +1,110 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one process did of a run: when, by which command, and for how long."""
+"""What one process does of a training: alone, or as one of those that were started together."""
 
-import contextlib
-import time
-from collections.abc import Iterator
-from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, NamedTuple
+import os
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from hypercast.errors import require
-from hypercast.host.files.reading.json_file import read_json
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.description.description import Description
+from hypercast.host.processes.group import Group
+from hypercast.host.schemes.share import Share
+from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.sharing import agree, completed
+from hypercast.host.training.boards import Boards
+from hypercast.host.training.planned_training import PlannedTraining, read_planned
+from hypercast.host.training.run_folder import RunFolder
+from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 
-__all__ = ["Session", "Stopwatch", "read_sessions"]
-
-_EPOCHS = range(1, 1 << 63)
-#: Longer than anyone trains.
-_SECONDS = 1e12
+__all__ = ["Session"]
 
 
-class Session(NamedTuple):
-    """What one process did of a run.
+class Session:
+    """A training that this process leads, or follows if it is not the first of several.
+
+    Parameters
+    ----------
+    description : Description
+        What is trained.
+    boards : Boards
+        How boards train it together.
+    group : Group, optional
+        The processes that were started together.
+    planned : PlannedTraining, optional
+        The training by a plan for one board, if it is known.
+    facts : dict
+        What decides the training, as this process knows it: all must know the same.
+    run : pathlib.Path or str, optional
+        Where the run is kept; only the first process's counts.
+    resume : bool
+        Whether it is gone on with.
+    progress : callable
+        Called with a line of text before each slow part.
 
     Attributes
     ----------
-    command : str
-        The command line that started it; empty if it was started from Python.
-    begun : str
-        When its first epoch began, as ISO 8601 has it, in UTC.
-    version : str
-        Version of Hypercast.
-    device : str
-        Where it trained.
-    first : int
-        The first epoch that it trained, from 1.
-    last : int or None
-        The last one; None until the process comes to its end, so also if it was killed.
-    seconds : float or None
-        What the epochs took; None as for ``last``.
-    """
-
-    command: str
-    begun: str
-    version: str
-    device: str
-    first: int
-    last: int | None
-    seconds: float | None
-
-
-class Stopwatch:
-    """Measures epochs.
-
-    Attributes
-    ----------
-    begun : datetime.datetime or None
-        When the first one began, in UTC.
-    seconds : float
-        What they took together.
-    """
-
-    def __init__(self) -> None:
-        self.begun: datetime | None = None
-        self.seconds = 0.0
-
-    @contextlib.contextmanager
-    def running(self) -> Iterator[None]:
-        """Measure an epoch; one that does not come to its end does not count."""
-        self.begun = self.begun or datetime.now(UTC)
-        start = time.monotonic()
-        yield
-        self.seconds += time.monotonic() - start
-
-
-def read_sessions(path: Path) -> list[Session]:
-    """The sessions in a file.
+    description : Description
+        What is trained, which a plan may change.
+    planned : PlannedTraining or None
+        On the leader, if there is a plan.
+    leads : bool
+        Whether this process is the leader, or alone.
+    shared : bool
+        Whether there are others.
 
     Raises
     ------
-    InputError
-        If it is damaged.
+    DescriptionError
+        If boards cannot train it so, or the plan is for another training or other boards.
+    ClusterError
+        On the leader, if another process trains something else.
     """
-    found = read_json(path)
-    require(isinstance(found, list), "it holds no list")
-    return [_checked(entry, f"session {number}") for number, entry in enumerate(found, 1)]
 
+    def __init__(self, description: Description, boards: Boards, *, group: Group | None,
+                 facts: Mapping[str, Any], planned: PlannedTraining | None = None,
+                 run: str | os.PathLike[str] | None = None, resume: bool = False,
+                 progress: Callable[[str], None]) -> None:
+        self._group, self._run, self._resume = group, run, resume
+        self._cluster = boards.described
+        self.shared, self.leads = group is not None, group is None or group.rank == 0
+        self.planned = planned
+        self.description: Description
+        if group:
+            agree(group, facts)
+        if boards.plan and self.leads and not planned:
+            self.planned = read_planned(boards, description, group.size if group else 1,
+                                        whole=group is None, progress=progress)
+        if boards.plan or planned:
+            found = (self.planned.description, self.planned.assignment) if self.planned else None
+            found = group.tell(found) if group else found
+            assert found
+            self.description, assignment = found
+        else:
+            boards.number(group.size if group else 1)
+            self.description, assignment = description, boards.assignment
+            if resume and run:  # what is older in the run stays so
+                kept = RunFolder(run)
+                if self.leads and kept.has_checkpoint:
+                    assignment = kept.assignment(assignment)
+                assignment = group.tell(assignment) if group else assignment
+        self._assignment: Assignment = assignment
 
-def _checked(entry: Any, place: str) -> Session:
-    require(isinstance(entry, dict) and entry.keys() == {*Session._fields},
-            f"{place} has not just {', '.join(Session._fields)}")
-    session = Session(**entry)
-    for name in ("command", "begun", "version", "device"):
-        require(isinstance(entry[name], str),
-                f"{place}, {name} is {str(entry[name])[:40]}, no text")
-    begun = datetime.fromisoformat(session.begun)
-    require(begun.tzinfo == UTC, f"{place}, begun is {session.begun}, without the zone of UTC")
-    for name in ("first", "last"):
-        require((name == "last" and entry[name] is None)
-                or (type(entry[name]) is int and entry[name] in _EPOCHS),
-                f"{place}, {name} is {str(entry[name])[:40]}, no epoch")
-    require((session.last is None) == (session.seconds is None),
-            f"{place} has just one of last and seconds")
-    if session.last is not None and session.seconds is not None:
-        require(session.first <= session.last, f"{place} ends before it begins")
-        require(type(session.seconds) in (int, float) and 0 <= session.seconds < _SECONDS,
-                f"{place}, seconds is {str(session.seconds)[:40]}, no time")
-    return session
+    def follow(self) -> None:
+        """Train with the leader until it ends."""
+        group = self._group
+        assert group and group.rank
+        if self.description.sampling.sampler:
+            Trainer.of_description(self.description, boards=self._sharing).follow()
+            return
+        Share(group, completed(self._assignment, self.description.sampling), self._cluster,
+              SharedDevices(self.description.device)).follow_graph()
+
+    @property
+    def _sharing(self) -> Sharing:
+        return Sharing(group=self._group, assignment=self._assignment, cluster=self._cluster)
+
+    def trainer(self, **options: Any) -> Trainer:
+        """The trainer of the leader; ``options`` are further parameters of it."""
+        return Trainer.of_description(self.description, run=self._run, resume=self._resume,
+                                      boards=self._sharing, **options)

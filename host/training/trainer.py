@@ -10,10 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-import hypercast
 from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.job import Job
@@ -27,22 +25,30 @@ from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weights
-from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.led_device import LedDevice
-from hypercast.host.schemes.sharing import check_alone, check_evaluator
+from hypercast.host.schemes.sharing import check_alone
 from hypercast.host.training.apart_training import ApartTraining
+from hypercast.host.training.boards import Boards
 from hypercast.host.training.curves import Curves
+from hypercast.host.training.deployment import Deployment, Wanted
 from hypercast.host.training.history import History, summary
+from hypercast.host.training.launched import LaunchedDevice
 from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.notebook import show_in_notebook
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
-from hypercast.host.training.session import Session, Stopwatch
-from hypercast.host.training.trainer_arguments import check_arguments, checked_choice, checked_count
+from hypercast.host.training.run_keeper import RunKeeper
+from hypercast.host.training.trainer_arguments import (
+    Recording,
+    Sharing,
+    check_arguments,
+    checked_choice,
+    checked_count,
+)
 from hypercast.host.training.training import Training
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import FloatArray
@@ -50,7 +56,6 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import MASTER_EXPONENT, Split
-from hypercast.sim.waves import Waves
 
 __all__ = ["Trainer"]
 
@@ -84,29 +89,18 @@ class Trainer:
         the first epoch.
     check : bool
         Compare every tensor with the reference after every training step.
-    record_step : int, optional
-        The training step, from 1, whose timeline is recorded; only on ``rtl``.
-    waves : Waves, optional
-        Waveforms of that step, to be written; only on ``rtl``.
+    recording : Recording, optional
+        What is recorded of a simulated chip: a step's timeline, waveforms.
     patience, monitor
         As in ``Stopping``.
-    source : Source, optional
-        Where the graph comes from, for the run's description; that is known of a ``Source``.
     transport : Transport, optional
         To a chip of the configuration of ``device``, which is then not opened by its name.
-    group : Group, optional
-        Processes that train together, a board each. The trainer of each has the same arguments;
-        only that of rank 0 has a ``run`` and trains, the others ``follow``.
-    assignment : Assignment, optional
-        How they share it. Without a group, what one process computes as boards would; by default as
-        in the run that it goes on with.
-    cluster : Cluster, optional
-        Boards that they stand for, or among which these are: their time is reckoned, see
-        ``virtual_time``.
+    boards : int or Boards, optional
+        Boards that train together: so many, or as ``Boards`` says. A process of this machine is
+        started for each when the first one is needed; they end with ``close``, and with this
+        process in any case. A ``Sharing`` says how this process is one of several itself.
     progress : callable
         Called with a line of text before each slow step; if not given, notebooks show it.
-    command : str
-        The command line that this is part of, for the run's report.
     **recipe
         How to train: fields of ``Recipe``, but ``learning_rate``, ``bias_learning_rate`` and
         ``weight_decay`` are in the singular, and may be one number, or one per layer.
@@ -132,6 +126,8 @@ class Trainer:
         On a chip, ``phases`` (cycles by name) and ``counters`` of the last training step.
     progress : callable
         As given; it may be replaced.
+    command : str
+        The command line that this is part of, for the run's report; from Python, empty.
 
     Raises
     ------
@@ -151,76 +147,53 @@ class Trainer:
                  device: Device | None = None, *, sampling: Sampling | None = None,
                  run: str | PathLike[str] | None = None,
                  every: int = 1, resume: bool = False, check: bool = False,
-                 record_step: int | None = None, waves: Waves | None = None,
+                 recording: Recording | None = None,
                  patience: int | None = None, monitor: str | None = None,
-                 source: Source | None = None, transport: Transport | None = None,
-                 group: Group | None = None, assignment: Assignment | None = None,
-                 cluster: Cluster | None = None,
-                 progress: Callable[[str], None] = show_in_notebook, command: str = "",
-                 **recipe: Any) -> None:
+                 transport: Transport | None = None, boards: int | Boards | Sharing | None = None,
+                 progress: Callable[[str], None] = show_in_notebook, **recipe: Any) -> None:
+        if boards is not None and not isinstance(boards, Boards | Sharing):
+            boards = Boards(checked_count("boards", boards))
         check_arguments(graph=graph, model=model, device=device, sampling=sampling, run=run,
-                        progress=progress, transport=transport, command=command)
-        self._every = checked_count("every", every)
-        self._record_step = None if record_step is None else \
-            checked_count("record_step", record_step)
+                        progress=progress, transport=transport, recording=recording)
+        every = checked_count("every", every)
         check, resume = checked_choice("check", check), checked_choice("resume", resume)
-        self.model = model or Model()
-        self.device = device or Device()
-        self.sampling = sampling or Sampling()
+        self._recording = recording or Recording()
+        if isinstance(boards, Boards) and (transport or recording):
+            raise InputError(f"{'transport' if transport else 'recording'} is of one chip that "
+                             f"trains alone; leave it out, or boards")
         self.stopping = Stopping(patience=patience, monitor=monitor)
-        check_evaluator(self.device, self.sampling, group.size if group else 1,
-                        chip=transport is not None or self.device.name != "reference")
-        if run is not None and resume and group is None and RunFolder(run).has_checkpoint:
-            assignment = RunFolder(run).assignment(assignment)
         self.progress = progress
-        self._group = group
-        self._training: Training | ApartTraining
-        if isinstance(graph, Source):
-            source = graph
-        if isinstance(graph, Source) and group and group.rank == 0 and not self.sampling.sampler:
-            self._training = ApartTraining(
-                graph, self.stopping, self.model, self.device, recipe, check=check, group=group,
-                assignment=assignment, cluster=cluster, progress=progress)
-        else:
-            graph = graph.load() if isinstance(graph, Source) else graph
-            self.stopping.check(graph)
-            self._training = Training(
-                graph, self.model, self.device, self.sampling, recipe, check=check,
-                boards=group.size if group else None, assignment=assignment, cluster=cluster,
-                progress=progress)
+        kept = RunFolder(run) if run is not None else None
+        wanted = Wanted(graph=graph, model=model or Model(), device=device or Device(),
+                        sampling=sampling or Sampling(), stopping=self.stopping, recipe=recipe)
+        self._deployment = Deployment(
+            wanted, boards or Sharing(), check=check, transport=transport,
+            goes_on=kept if kept and resume and kept.has_checkpoint else None, progress=progress)
+        self._training = self._deployment.training
+        self.model, self.device, self.sampling = wanted.model, wanted.device, wanted.sampling
+        self._source = wanted.source
         self.recipe, self.network = self._training.recipe, self._training.network
         self.outline = self._training.outline
         self.samples = self._training.samples
         self.history = History()
         self.last_step: dict[str, Any] = {}
-        self._waves = waves
-        self._source = source
-        self._transport = transport
         self._target: TrainingDevice | None = None
         self._state: TrainingState | None = None
         self._best: TrainingState | None = None
-        self._folder: RunFolder | None = None
-        self._command = command
-        self._begun = 0  # the epoch, from 1, that this began with
-        self._stopwatch = Stopwatch()
         #: Why it cannot train, but evaluate.
         self._refusal: DescriptionError | None = None
-        if run is not None:
-            self._keep_in(RunFolder(run), resume)
+        self._keeper = None if kept is None else RunKeeper(
+            kept, every, self.description, self._resume if resume else None)
 
-    def _keep_in(self, folder: RunFolder, resume: bool) -> None:
-        """Keep the run in a folder, which nobody else writes to meanwhile."""
-        folder.check(self.description)
-        folder.lock()
-        try:
-            folder.require_writable()
-            if resume and folder.has_checkpoint:
-                self._resume(folder)
-                folder.sessions()
-        except BaseException:
-            folder.release()
-            raise
-        self._folder = folder
+    @property
+    def command(self) -> str:
+        """The command line that this is part of, for the run's report."""
+        return self._keeper.command if self._keeper else ""
+
+    @command.setter
+    def command(self, command: str) -> None:
+        if self._keeper:
+            self._keeper.command = command
 
     @classmethod
     def of_description(cls, description: Description, *, graph: Graph | None = None,
@@ -230,12 +203,12 @@ class Trainer:
         A ``graph`` is taken instead of that of the description.
         """
         source = description.graph
-        given = graph or source
+        given = source.loaded(graph) if source and graph else graph or source
         if given is None:
             raise DescriptionError("[graph] needs source, the name of a bundled graph or a path; "
                                    "give a graph that was made in Python itself")
         try:
-            return cls(given, description.model, description.device, source=source,
+            return cls(given, description.model, description.device,
                        sampling=description.sampling, **description.stopping.values(),
                        **recipe_values(description.recipe), **options)
         except DescriptionError as error:
@@ -272,7 +245,7 @@ class Trainer:
             assignment, refusal = Assignment(scheme=assignment.scheme), error
         with warnings.catch_warnings(action="ignore", category=WeightsWarning):
             trainer = cls.of_description(description, graph=graph,
-                                         **{"assignment": assignment, **options})
+                                         **{"boards": Sharing(assignment=assignment), **options})
         trainer._refusal = refusal
         trainer._resume(kept)
         trainer._state = trainer._best or trainer._state
@@ -363,9 +336,11 @@ class Trainer:
     def target(self) -> TrainingDevice:
         """The ``TrainingDevice``, open."""
         if self._target is None:
-            self._target = self._training.open(
-                group=self._group, waves=self._waves, transport=self._transport,
-                progress=lambda text: self.progress(text))
+            self._target = self._deployment.open(
+                waves=self._recording.waves, progress=lambda text: self.progress(text),
+                hint=lambda: "with resume=True it goes on from the last checkpoint"
+                if self._keeper else "nothing was kept; run=FOLDER keeps what resume=True goes "
+                                     "on from")
             if self._state is not None:
                 self._target.load_state(self._state)
                 self._go_on_counting()
@@ -373,13 +348,12 @@ class Trainer:
 
     def follow(self) -> None:
         """On all ranks of the group but the leader's: train with it until its trainer is closed."""
-        assert self._group and isinstance(self._training, Training)
-        self._training.follow(self._group)
+        self._deployment.follow()
 
     @property
     def division(self) -> Division | None:
         """Which board has which vertex, of an open device, if boards share the graph."""
-        return self._training.division
+        return self._deployment.division
 
     @property
     def words(self) -> Comparison:
@@ -430,16 +404,13 @@ class Trainer:
         """
         if self._refusal:
             raise self._refusal
-        first = self._stopwatch.begun is None
-        with self._stopwatch.running():
-            record = self._epoch()
-        if self._folder and (first or self.finished):
-            self._keep_session(self._folder)
-        return record
+        with self._keeper.epoch(lambda: (self.epoch, self.finished)) if self._keeper else \
+                contextlib.nullcontext():
+            return self._epoch()
 
     def _epoch(self) -> Record:
         target, chip = self.target, self.target.chip
-        recorded = self.epoch + 1 == self._record_step
+        recorded = self.epoch + 1 == self._recording.step
         trained = target.train_step(record=recorded)
         if chip:
             self.last_step = {"phases": {name: cycles for name, cycles
@@ -450,32 +421,21 @@ class Trainer:
                   "saturations": target.saturations}
         if chip:
             record |= {"train_cycles": chip.train_cycles, "evaluate_cycles": chip.evaluate_cycles}
-        if self._folder:
+        if self._keeper:
             record["exponents"] = target.exponents()
-            self._begin(self._folder)
-        self.history.append(record)
-        self._watch(record)
-        if self._folder:
-            self._keep(self._folder, record, recorded)
-        return record
-
-    def _begin(self, folder: RunFolder) -> None:
-        """Replace an earlier run in the folder, now that an epoch of this one has been."""
-        if not self._begun:
             # With the orders that were chosen: another version might choose others.
             model = replace(self.model, order=tuple(self.facts["orders"]))
-            folder.begin(replace(self.description, model=model), self.facts, self.job,
-                         self.history)
-            self._begun = self.epoch + 1
-
-    def _keep_session(self, folder: RunFolder, *, closed: bool = False) -> None:
-        """Keep what this process did; if more is to come, without what is not known yet."""
-        ended = closed or self.finished
-        folder.session(Session(
-            command=self._command, begun=f"{self._stopwatch.begun:%Y-%m-%dT%H:%M:%S+00:00}",
-            version=hypercast.__version__, device=self.device.name,
-            first=self._begun, last=self.epoch if ended else None,
-            seconds=self._stopwatch.seconds if ended else None))
+            self._keeper.begin(replace(self.description, model=model), self.facts, self.job,
+                               self.history)
+        self.history.append(record)
+        self._watch(record)
+        if self._keeper:
+            self._keeper.keep(record, chip.profile if chip and recorded else None,
+                              self.device.config)
+            if self.finished or self._keeper.wants_checkpoint(self.epoch):
+                self._keeper.folder.checkpoint(
+                    self._training.identity, target.state(), self._best)
+        return record
 
     def _watch(self, record: Record) -> None:
         """Take in whether the epoch was the best so far."""
@@ -485,14 +445,6 @@ class Trainer:
         if self._best is None or self.stopping.better(
                 record[monitor], self.history[self._best.step - 1][monitor]):
             self._best = self.target.state()
-
-    def _keep(self, folder: RunFolder, record: Record, recorded: bool) -> None:
-        folder.epoch(record)
-        chip = self.target.chip
-        if recorded and chip and chip.profile:
-            folder.step(self.epoch, chip.profile, self.device.config)
-        if self.epoch % self._every == 0 or self.finished:
-            folder.checkpoint(self._training.identity, self.target.state(), self._best)
 
     # Use.
 
@@ -564,28 +516,25 @@ class Trainer:
         It is kept with the run, for the report.
         """
         target = self.target
-        time = target.virtual_time() if isinstance(target, LedDevice) else None
-        if time and self._folder:
-            self._folder.boards(time)
+        time = target.virtual_time() if isinstance(target, LedDevice | LaunchedDevice) else None
+        if time and self._keeper:
+            self._keeper.folder.boards(time)
         return time
 
     def keep_numbers(self) -> None:
         """Keep ``numbers`` in the run's folder, unless the next step would stop, or is on a sample.
         """
-        if self.samples is None and self._folder:
+        if self.samples is None and self._keeper:
             with contextlib.suppress(ArithmeticError):
-                self._folder.numbers(self.numbers())
+                self._keeper.folder.numbers(self.numbers())
 
     def close(self) -> None:
         """Release the device, and the run's folder."""
         if self._target is not None:
             self._target.close()
-        if isinstance(self._training, ApartTraining):
-            self._training.close()
-        if self._folder:
-            if self._begun and not self.finished:
-                self._keep_session(self._folder, closed=True)
-            self._folder.release()
+        self._deployment.close()
+        if self._keeper:
+            self._keeper.close(self.epoch, self.finished)
 
     def __repr__(self) -> str:
         graph = self._source.source if self._source else "a graph"

@@ -1,36 +1,91 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of what ``Trainer`` is given in Python."""
+"""What ``Trainer`` is given in Python, and checks of it."""
 
 import contextlib
 import os
+from dataclasses import dataclass
 
 from hypercast.errors import InputError
+from hypercast.host.cluster.assignment import Assignment
+from hypercast.host.cluster.description import Cluster
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.processes.group import Group
 from hypercast.host.transport.transport import Transport
 from hypercast.rtl.plain_value import plain_int, plain_value
+from hypercast.sim.waves import Waves
 
-__all__ = ["check_arguments", "checked_choice", "checked_count"]
+__all__ = ["Recording", "Sharing", "check_arguments", "checked_choice", "checked_count"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What is recorded of a simulated chip while it trains; only on ``rtl``.
+
+    Parameters
+    ----------
+    step : int, optional
+        The training step, from 1, whose timeline is recorded.
+    waves : Waves, optional
+        Waveforms to be written; those ``of_step`` are of that step.
+
+    Raises
+    ------
+    InputError
+        If one of them is something else.
+    """
+
+    step: int | None = None
+    waves: Waves | None = None
+
+    def __post_init__(self) -> None:
+        if self.step is not None:
+            object.__setattr__(self, "step", checked_count("step", self.step))
+        if not isinstance(self.waves, Waves | None):
+            raise InputError(f"waves must be a Waves, not {_text(self.waves)}; give "
+                             f"Waves(file=...)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sharing:
+    """How the processes of one training share it, seen from one of them.
+
+    Parameters
+    ----------
+    group : Group, optional
+        The processes, a board each. The trainer of each has the same arguments; only that of rank 0
+        keeps a run and trains, the others ``follow``.
+    assignment : Assignment, optional
+        How they share it. Without a group, what one process computes as boards would; by default as
+        in the run that it goes on with.
+    cluster : Cluster, optional
+        Boards that they stand for, or among which these are: their time is reckoned.
+    """
+
+    group: Group | None = None
+    assignment: Assignment | None = None
+    cluster: Cluster | None = None
+
 
 #: Classes of each argument, the first of which is named, and an example.
 _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "Model(hidden=16)"),
             "device": ((Device,), 'Device("rtl")'), "sampling": ((Sampling,), "Sampling(...)"),
-            "transport": ((Transport,), "an object of a class that is derived from it")}
+            "transport": ((Transport,), "an object of a class that is derived from it"),
+            "recording": ((Recording,), "Recording(step=1)")}
 
 
-def check_arguments(*, run: object, progress: object, command: object = "",
-                    **objects: object) -> None:
+def check_arguments(*, run: object, progress: object, **objects: object) -> None:
     """Raise ``InputError`` for an argument of the wrong kind; names a remedy.
 
     Parameters
     ----------
-    run, progress, command
+    run, progress
         As ``Trainer`` takes them.
     **objects
-        Graph, model, device, sampling and transport; all but the graph may be None.
+        Other arguments, as ``Trainer`` names them; all but the graph may be None.
     """
     for name, value in objects.items():
         kinds, example = _OBJECTS[name]
@@ -39,8 +94,6 @@ def check_arguments(*, run: object, progress: object, command: object = "",
                              f"{example}")
     if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
         raise InputError(f"run must be the path of a folder, not {_text(run)}")
-    if not isinstance(command, str):
-        raise InputError(f"command must be a command line as text, not {_text(command)}")
     if not callable(progress):
         raise InputError(f"progress must be callable with a line of text, not {_text(progress)}")
 

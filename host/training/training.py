@@ -180,6 +180,11 @@ class Training:
         """Which board has which vertex, of an open device, if boards share the graph."""
         return self._share.division if self._share else None
 
+    @property
+    def assignment(self) -> Assignment:
+        """How boards share it; its scheme is given."""
+        return self._assignment
+
     def shares(self) -> Iterator[Any]:
         """What boards that share the whole graph are given of it, see ``graph_shares``."""
         assert self._boards

@@ -25,17 +25,19 @@ from hypercast.host.planner.statistics import Statistics
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.share import Share
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import on_ranks
 
 GRAPH = Graph(**blocks(vertices=300, degree=12.0))
 
 
-def trained(boards, cluster, model, **options):
+def trained(boards, cluster, model, assignment=None, **options):
     """The leader's trainer, its division, and the seconds of a step of its second epoch."""
     device = Device(element_width=cluster.boards[0].config.element_width)
 
     def run(group):
-        arguments = {"group": group, "cluster": cluster, "device": device, "epochs": 2, **options}
+        sharing = Sharing(group=group, cluster=cluster, assignment=assignment)
+        arguments = {"boards": sharing, "device": device, "epochs": 2, **options}
         if group.rank and "sampling" not in options:
             return Share(group, Assignment(scheme="graph"), cluster).follow_graph()
         trainer = Trainer(GRAPH, model, **arguments)

@@ -10,6 +10,7 @@ from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.schemes.trainings import train_on
 from tests.system.test_older_weights import GRAPHS, check, trained
 
@@ -71,4 +72,5 @@ def test_a_graph_that_does_not_fit():
 
 def test_one_chip_does_not_stand_for_boards():
     with pytest.raises(ValueError, match="one process computes what boards with rows of chunks"):
-        Trainer(GRAPHS["classes"], Model(hidden=(5,)), Device("rtl"), assignment=chunked(2))
+        Trainer(GRAPHS["classes"], Model(hidden=(5,)), Device("rtl"),
+                boards=Sharing(assignment=chunked(2)))

@@ -17,12 +17,14 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.rtl.isa import MASTER_EXPONENT
 from tests.host.schemes.trainings import train_on
 from tests.host.test_cli import refused, run
 
 EPOCHS, LATER = 2, 3
 SOME = Sampling(sampler="neighbours", batch=2, fan_outs=(2, 2, 2))
+KARATE = Source(source="karate").loaded(Graph.load("karate"))
 MODEL = Model(hidden=(6, 5), order="combine_first")
 CUT = Sampling(sampler="cut", parts=2)
 #: How many boards, what they share, and what steps work on.
@@ -47,8 +49,8 @@ def train(name, boards, epochs, folder=None, **options):
     _, assignment, sampling = SCHEMES[name]
     more = {"sampling": sampling, "micro_batches": 4 if sampling is SOME else 2} \
         if sampling else {}
-    return train_on(boards, Graph.load("karate"), MODEL, epochs=epochs, run=folder,
-                    source=Source(source="karate"), assignment=assignment, **more, **options)
+    return train_on(boards, KARATE, MODEL, epochs=epochs, run=folder,
+                    assignment=assignment, **more, **options)
 
 
 @pytest.fixture(scope="module", params=SCHEMES)
@@ -99,9 +101,8 @@ def test_going_on(kept, tmp_path):
         shutil.copytree(folder, tmp_path / "boards")
         sampling = SCHEMES[name][2]
         more = {"sampling": sampling, "micro_batches": 4} if sampling else {}
-        found = train_on(boards, Graph.load("karate"), MODEL, epochs=LATER,
-                         run=tmp_path / "boards", resume=True, source=Source(source="karate"),
-                         assignment=kept_assignment, **more)
+        found = train_on(boards, KARATE, MODEL, epochs=LATER,
+                         run=tmp_path / "boards", resume=True, assignment=kept_assignment, **more)
         assert found[2:] == whole[2:]
 
 
@@ -125,7 +126,7 @@ def test_another_scheme_is_named(tmp_path):
     assert folder.assignment(other) == other
     with pytest.raises(CheckpointError, match=r"staleness.chunks is 4 there, 2 here"):
         Trainer(Graph.load("karate"), MODEL, run=tmp_path / "run", resume=True,
-                assignment=other)
+                boards=Sharing(assignment=other))
 
 
 def test_stale_parts_need_their_boards(tmp_path):
@@ -137,8 +138,7 @@ def test_stale_parts_need_their_boards(tmp_path):
 
 def test_the_devices_of_boards_are_one_here(tmp_path):
     """A run of several chips is used on one, or on the reference."""
-    train_on(1, Graph.load("karate"), MODEL, Device("reference"), epochs=1,
-             run=tmp_path / "run", source=Source(source="karate"))
+    train_on(1, KARATE, MODEL, Device("reference"), epochs=1, run=tmp_path / "run")
     text = (tmp_path / "run" / "run.toml").read_text()
     (tmp_path / "run" / "run.toml").write_text(
         text.replace('name = "reference"', 'name = "rtl,reference"'))

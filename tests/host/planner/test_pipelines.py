@@ -36,6 +36,7 @@ from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
 from hypercast.host.schemes.layer_crossings import crossings
 from hypercast.host.training.planning import assignment_of, problem_of
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.tensor import Kind
 from tests.host.planner.problems import cluster, problem
 from tests.host.processes.thread_group import on_ranks
@@ -98,8 +99,8 @@ def test_a_step_takes_what_was_planned(data):
         layer.order for layer in problem.layers[0].network.layers))
 
     def seconds(group):
-        trainer = Trainer(GRAPH, planned, group=group, sampling=SAMPLING, cluster=boards,
-                          assignment=assignment_of(plan), **recipe)
+        trainer = Trainer(GRAPH, planned, sampling=SAMPLING, boards=Sharing(
+            group=group, cluster=boards, assignment=assignment_of(plan)), **recipe)
         if group.rank:
             return trainer.follow()
         with trainer:
@@ -164,8 +165,8 @@ def test_a_pipeline_without_a_flush_is_filled_once_an_epoch(discipline, boards, 
         for number, board in enumerate(cluster.boards[:boards])], "SNO")
 
     def seconds(group):
-        trainer = Trainer(graph, model, group=group, sampling=sampling, cluster=cluster,
-                          assignment=assignment_of(plan), **recipe)
+        trainer = Trainer(graph, model, sampling=sampling, boards=Sharing(
+            group=group, cluster=cluster, assignment=assignment_of(plan)), **recipe)
         if group.rank:
             return trainer.follow()
         with trainer:

@@ -138,7 +138,7 @@ def test_it_ends_with_a_process_that_is_killed():
             "values = apart('waits', endless, **IGNORED); print(next(values), flush=True)\n"
             "time.sleep(60)")
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
-                          env=module._environment(endless)) as process:
+                          env={**os.environ, "PYTHONPATH": module.import_path(endless)}) as process:
         other = int(process.stdout.readline())
         process.kill()
     deadline = time.monotonic() + 20

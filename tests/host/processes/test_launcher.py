@@ -116,6 +116,6 @@ def test_without_mpi(monkeypatch, tmp_path, missing):
         monkeypatch.setattr(launcher.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(ClusterError, match=f"--boards 2 needs MPI, but there is no {missing}; "
+    with pytest.raises(ClusterError, match=f"2 boards need MPI, but there is no {missing}; "
                                            f"install both: pip install 'hypercast-gcn.cluster.'"):
         launch(2, [])

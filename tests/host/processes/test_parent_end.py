@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 
 from hypercast.host.processes import parent_end
-from hypercast.host.processes.apart import _environment
+from hypercast.host.processes.apart import import_path
 from hypercast.host.processes.parent_end import ends_with_this
 
 STARTING = """import subprocess, sys
@@ -25,7 +25,7 @@ subprocess.run([sys.executable, "-c", code], preexec_fn=ends_with_this())
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no such thing")
 def test_it_gets_a_signal_when_its_parent_is_killed():
     with subprocess.Popen([sys.executable, "-c", STARTING], stdout=subprocess.PIPE, text=True,
-                          env=_environment(ends_with_this)) as process:
+                          env={**os.environ, "PYTHONPATH": import_path(ends_with_this)}) as process:
         child = int(process.stdout.readline())
         process.kill()
     deadline = time.monotonic() + 20

@@ -11,12 +11,12 @@ from hypercast import __version__
 from hypercast.host.report.folder import load_run
 from hypercast.host.report.page import page
 from hypercast.host.report.summary import result, settings
-from hypercast.host.training.session import Session
+from hypercast.host.training.process_record import ProcessRecord
 from tests.host.report.test_page import keep
 from tests.host.test_cli import run
 
-SESSION = Session("hypercast train <a> --seed 1", "2026-03-01T10:20:30+00:00", "0.3.0", "rtl", 1, 2,
-                  7.25)
+RECORD = ProcessRecord("hypercast train <a> --seed 1", "2026-03-01T10:20:30+00:00", "0.3.0", "rtl",
+                       1, 2, 7.25)
 
 
 def cells(html):
@@ -37,7 +37,7 @@ def kept(tmp_path_factory):
 
 
 def test_the_result_comes_first(kept):
-    one = replace(kept, sessions=[SESSION])
+    one = replace(kept, processes=[RECORD])
     found = facts(result(one))
     assert [*found] == ["accuracy", "loss", "epochs", "saturations", "recorded step", "device",
                         "command", "date", "duration of training", "version"]
@@ -47,7 +47,7 @@ def test_the_result_comes_first(kept):
     assert found["recorded step"].startswith(f"epoch 2: {kept.cycles:,} cycles, ")
     assert found["device"].startswith("rtl: ")
     assert (found["command"], found["date"], found["duration of training"], found["version"]) == (
-        SESSION.command, "2026-03-01 10:20:30 UTC", "7.25 s", "0.3.0")
+        RECORD.command, "2026-03-01 10:20:30 UTC", "7.25 s", "0.3.0")
     text = page(one)
     assert text.index("validation 25.0%") < text.index("<h2>Loss and accuracy")
 
@@ -64,13 +64,13 @@ def test_the_result_is_of_the_weights_that_are_kept(kept):
     (3599.7, "1 h 0 min"), (3600 * 27 + 125, "27 h 2 min"),
     (None, "not known: the process was killed")])
 def test_durations(seconds, text, kept):
-    found = facts(result(replace(kept, sessions=[SESSION._replace(seconds=seconds)])))
+    found = facts(result(replace(kept, processes=[RECORD._replace(seconds=seconds)])))
     assert found["duration of training"] == text
 
 
-def test_all_sessions(kept):
-    killed = SESSION._replace(last=None, seconds=None, command="")
-    rows = cells(result(replace(kept, sessions=[killed, SESSION._replace(first=2)])))
+def test_all_processes(kept):
+    killed = RECORD._replace(last=None, seconds=None, command="")
+    rows = cells(result(replace(kept, processes=[killed, RECORD._replace(first=2)])))
     assert rows[-2][1:3] == ["1 to ?", "not known: the process was killed"]
     assert rows[-2][-1] == "from Python" and rows[-1][1] == "2 to 2"
 
@@ -86,16 +86,16 @@ def test_what_a_training_keeps(tmp_path):
     """The command as it was typed, and another one that went on."""
     options = ("--hidden", 2, "--seed", 3, "--run", tmp_path / "a run")
     run("train", "karate", *options, "--epochs", 2)
-    first, = load_run(tmp_path / "a run").sessions
+    first, = load_run(tmp_path / "a run").processes
     assert first.command == f"hypercast train karate --hidden 2 --seed 3 --run " \
                             f"'{tmp_path / 'a run'}' --epochs 2"
     assert first[2:6] == (__version__, "reference", 1, 2)
     assert 0 < first.seconds < 600
     run("train", "--run", tmp_path / "a run", "--resume", "--epochs", 3)
-    again, second = load_run(tmp_path / "a run").sessions
+    again, second = load_run(tmp_path / "a run").processes
     assert again == first and (second.first, second.last) == (3, 3)
     shown = (tmp_path / "a run" / "report.html").read_text()
     assert "--resume --epochs 3" in shown and "--seed 3" in shown
     run("train", "karate", *options, "--epochs", 1)
-    only, = load_run(tmp_path / "a run").sessions
+    only, = load_run(tmp_path / "a run").processes
     assert only.last == 1

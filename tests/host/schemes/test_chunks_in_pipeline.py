@@ -16,6 +16,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.schemes.share import Share
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.quantization import ConstantError
 from hypercast.reference.recipe import OPTIMISERS
@@ -72,7 +73,7 @@ def test_resumed_on_another_number_of_boards(tmp_path):
     assert found == whole
     with pytest.raises(CheckpointError, match="chunks is 5 there, 4 here"):
         Trainer(GRAPHS["classes"], MODEL, epochs=9, run=tmp_path / "run", resume=True,
-                assignment=chunked(4))
+                boards=Sharing(assignment=chunked(4)))
 
 
 def test_boards_work_on_different_chunks_at_the_same_time():
@@ -84,8 +85,8 @@ def test_boards_work_on_different_chunks_at_the_same_time():
             assignment = Assignment(scheme="layers", chunks=chunks)
             if group.rank:
                 return Share(group, assignment, cluster).follow_graph()
-            with Trainer(graph, model, epochs=2, group=group, cluster=cluster,
-                         assignment=assignment) as trainer:
+            with Trainer(graph, model, epochs=2, boards=Sharing(
+                    group=group, cluster=cluster, assignment=assignment)) as trainer:
                 trainer.step()
                 begun = trainer.virtual_time().seconds
                 trainer.step()
@@ -104,7 +105,9 @@ def test_boards_work_on_different_chunks_at_the_same_time():
 ])
 def test_what_has_no_chunks(options, text):
     with pytest.raises(DescriptionError, match=text):
-        Trainer(GRAPHS["classes"], **options)
+        options = {**options}
+        sharing = Sharing(assignment=options.pop("assignment"))
+        Trainer(GRAPHS["classes"], boards=sharing, **options)
 
 
 @pytest.mark.parametrize("boards", [1, 2])

@@ -12,6 +12,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import OPTIMISERS
 from tests.host.processes.thread_group import ThreadGroup, on_ranks
@@ -54,7 +55,7 @@ def test_predictions_are_in_the_order_of_the_graph():
     model = Model(hidden=(6,), order="combine_first")
 
     def run(group):
-        trainer = Trainer(GRAPHS["classes"], model, epochs=2, group=group)
+        trainer = Trainer(GRAPHS["classes"], model, epochs=2, boards=Sharing(group=group))
         if group.rank:
             return trainer.follow()
         with trainer:
@@ -74,4 +75,4 @@ def test_predictions_are_in_the_order_of_the_graph():
 ])
 def test_what_boards_cannot_share(options, message):
     with pytest.raises(DescriptionError, match=message):
-        Trainer(GRAPHS["classes"], group=ThreadGroup(0, 3, [], None), **options)
+        Trainer(GRAPHS["classes"], boards=Sharing(group=ThreadGroup(0, 3, [], None)), **options)

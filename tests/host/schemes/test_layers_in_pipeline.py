@@ -16,6 +16,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import OPTIMISERS
 from tests.host.processes.thread_group import on_ranks
@@ -97,8 +98,8 @@ def test_every_tensor_that_crosses_takes_virtual_time():
 
     def run(group):
         trainer = Trainer(GRAPHS["several labels"], Model(
-            hidden=(8, 8, 8), jumping=True, order="combine_first"), group=group, epochs=1,
-            assignment=LAYERS, cluster=cluster)
+            hidden=(8, 8, 8), jumping=True, order="combine_first"), epochs=1,
+            boards=Sharing(group=group, assignment=LAYERS, cluster=cluster))
         if group.rank:
             return trainer.follow()
         with trainer:
@@ -134,8 +135,8 @@ def test_predictions_come_from_the_last_board():
     model = Model(hidden=(6, 6), order="combine_first")
 
     def run(group):
-        trainer = Trainer(GRAPHS["classes"], model, epochs=2, group=group,
-                          assignment=LAYERS)
+        trainer = Trainer(GRAPHS["classes"], model, epochs=2,
+                          boards=Sharing(group=group, assignment=LAYERS))
         if group.rank:
             return trainer.follow()
         with trainer:

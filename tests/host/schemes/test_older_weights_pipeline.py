@@ -18,6 +18,7 @@ from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.quantization import ConstantError
 from hypercast.reference.recipe import OPTIMISERS
 from tests.host.processes.thread_group import on_ranks
@@ -103,7 +104,8 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling, assignment):
     assert found == whole
     with pytest.raises(CheckpointError, match=r"steps\.1 is [12] there, 3 here"):
         Trainer(GRAPHS["classes"], MODEL, epochs=8, run=tmp_path / "run", resume=True,
-                **options | {"assignment": STASHED[4]})
+                boards=Sharing(assignment=STASHED[4]), **{
+                    key: value for key, value in options.items() if key != "assignment"})
 
 
 @pytest.mark.parametrize("jumping", [False, True])
@@ -119,13 +121,14 @@ def test_one_stage_has_no_older_weights(jumping):
 def test_steps_overlap():
     """Boards need not wait for each other at the end of a step."""
     graph, cluster = GRAPHS["several labels"], load_cluster("vcu128-2")
-    options = {"sampling": SAMPLINGS[1], "micro_batches": 2, "epochs": 3, "cluster": cluster}
+    options = {"sampling": SAMPLINGS[1], "micro_batches": 2, "epochs": 3}
     model = Model(hidden=(8,), order="combine_first")
 
     def seconds(**late):
         def run(group):
-            trainer = Trainer(graph, model, group=group, assignment=Assignment(
-                scheme="layers", **late), **options)
+            trainer = Trainer(graph, model, boards=Sharing(
+                group=group, assignment=Assignment(scheme="layers", **late), cluster=cluster),
+                **options)
             if group.rank:
                 return trainer.follow()
             with trainer:
@@ -157,7 +160,9 @@ def test_steps_overlap():
 ])
 def test_what_has_no_older_weights(options, error, text):
     with pytest.raises(error, match=text):
-        Trainer(GRAPHS["classes"], **options)
+        options = {**options}
+        sharing = Sharing(assignment=options.pop("assignment"))
+        Trainer(GRAPHS["classes"], boards=sharing, **options)
 
 
 @pytest.mark.parametrize(("model", "message"), [

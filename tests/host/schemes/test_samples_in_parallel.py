@@ -13,6 +13,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import OPTIMISERS
 from tests.host.processes.thread_group import ThreadGroup
@@ -121,5 +122,5 @@ def test_chips_of_a_cluster_have_its_clock(tmp_path):
 ])
 def test_what_boards_cannot_share(options, message):
     with pytest.raises(DescriptionError, match=message):
-        Trainer(GRAPHS["classes"], group=ThreadGroup(0, 3, [], None), sampling=SAMPLINGS[0],
-                micro_batches=2, **options)
+        Trainer(GRAPHS["classes"], boards=Sharing(group=ThreadGroup(0, 3, [], None)),
+                sampling=SAMPLINGS[0], micro_batches=2, **options)

@@ -16,6 +16,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.schemes.share import Share
 from hypercast.host.training.checkpoint import CheckpointError
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.quantization import ConstantError
 from hypercast.reference.recipe import OPTIMISERS
@@ -96,7 +97,7 @@ def test_resumed_in_one_process_or_on_boards(tmp_path):
         for kind, values in arrays.items()}
     with pytest.raises(CheckpointError, match=r"smoothing is 32768 there, 16384 here"):
         Trainer(*arguments, epochs=8, run=tmp_path / "run", resume=True,
-                assignment=stale(3, 0.25))
+                boards=Sharing(assignment=stale(3, 0.25)))
 
 
 def test_rows_cross_while_boards_compute():
@@ -108,8 +109,8 @@ def test_rows_cross_while_boards_compute():
             assignment = Assignment(scheme="graph", smoothing=smoothing)
             if group.rank:
                 return Share(group, assignment, cluster).follow_graph()
-            with Trainer(graph, Model(hidden=(64, 64)), epochs=4, group=group, cluster=cluster,
-                         assignment=assignment) as trainer:
+            with Trainer(graph, Model(hidden=(64, 64)), epochs=4, boards=Sharing(
+                    group=group, cluster=cluster, assignment=assignment)) as trainer:
                 trainer.fit()
                 return trainer.virtual_time().seconds
         return on_ranks(2, run)[0]
@@ -126,4 +127,6 @@ def test_rows_cross_while_boards_compute():
 ])
 def test_what_cannot_be_stale(options, text):
     with pytest.raises(DescriptionError, match=text):
-        Trainer(GRAPHS["classes"], **options)
+        options = {**options}
+        sharing = Sharing(assignment=options.pop("assignment"))
+        Trainer(GRAPHS["classes"], boards=sharing, **options)

@@ -8,6 +8,7 @@ from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import on_ranks
 
 
@@ -26,13 +27,15 @@ def everything(trainer):
 def train_on(boards, graph, *arguments, **options):
     """What a training ends in that so many boards share; ``options`` are of ``Trainer``."""
     if boards == 1:
-        assignment = options.get("assignment", Assignment())
-        if not assignment.stale:
-            options.pop("assignment", None)
+        assignment = options.pop("assignment", Assignment())
         options.pop("cluster", None)
-        with Trainer(graph, *arguments, **options) as trainer:
+        with Trainer(graph, *arguments, boards=Sharing(
+                assignment=assignment if assignment.stale else None), **options) as trainer:
             trainer.fit()
             return everything(trainer)
+
+    sharing = {name: options[name] for name in ("assignment", "cluster") if name in options}
+    rest = {name: value for name, value in options.items() if name not in sharing}
 
     def run(group):
         if group.rank:
@@ -42,9 +45,9 @@ def train_on(boards, graph, *arguments, **options):
                 return Share(group, assignment, options.get("cluster"),
                              SharedDevices(device)).follow_graph()
             kept = {"run", "resume"}
-            return Trainer(graph, *arguments, group=group, **{
-                name: value for name, value in options.items() if name not in kept}).follow()
-        with Trainer(graph, *arguments, group=group, **options) as trainer:
+            return Trainer(graph, *arguments, boards=Sharing(group=group, **sharing), **{
+                name: value for name, value in rest.items() if name not in kept}).follow()
+        with Trainer(graph, *arguments, boards=Sharing(group=group, **sharing), **rest) as trainer:
             trainer.fit()
             time = trainer.virtual_time()
             assert bool(time) == ("cluster" in options)

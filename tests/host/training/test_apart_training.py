@@ -20,6 +20,7 @@ from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.rounding import RoundingWarning
+from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import ThreadGroup, on_ranks
 from tests.host.schemes.trainings import everything
 
@@ -42,13 +43,14 @@ def several_labels(tmp_path_factory):
 
 def led(boards, source, model, device=None, **options):
     """What a training ends in whose leader is given a source, and its predictions and numbers."""
-    assignment = options.get("assignment", Assignment())
+    assignment, cluster = options.pop("assignment", Assignment()), options.pop("cluster", None)
 
     def run(group):
         if group.rank:
-            return Share(group, completed(assignment, Sampling()), options.get("cluster"),
+            return Share(group, completed(assignment, Sampling()), cluster,
                          SharedDevices(device)).follow_graph()
-        with Trainer(source, model, device, group=group, **options) as trainer:
+        with Trainer(source, model, device, boards=Sharing(
+                group=group, assignment=assignment, cluster=cluster), **options) as trainer:
             assert isinstance(trainer._training, ApartTraining)
             trainer.fit()
             return everything(trainer), trainer.predict(), trainer.numbers(), trainer.facts
@@ -57,10 +59,9 @@ def led(boards, source, model, device=None, **options):
 
 
 def alone(source, model, device=None, **options):
-    for name in ("cluster", "assignment"):
-        if not options.get("assignment", Assignment()).stale or name == "cluster":
-            options.pop(name, None)
-    with Trainer(source, model, device, **options) as trainer:
+    assignment = options.pop("assignment", Assignment())
+    with Trainer(source, model, device, boards=Sharing(
+            assignment=assignment if assignment.stale else None), **options) as trainer:
         trainer.fit()
         return everything(trainer), trainer.predict(), trainer.numbers(), trainer.facts
 
@@ -104,9 +105,9 @@ def test_resumed_with_the_whole_graph(tmp_path):
     assert found == alone(KARATE, model, epochs=6)[0]
 
 
-def leader(source, **options):
-    group = ThreadGroup(0, 2, [], None)
-    return Trainer(source, options.pop("model", Model(hidden=(6,))), group=group, **options)
+def leader(source, assignment=None, **options):
+    sharing = Sharing(group=ThreadGroup(0, 2, [], None), assignment=assignment)
+    return Trainer(source, options.pop("model", Model(hidden=(6,))), boards=sharing, **options)
 
 
 @pytest.mark.parametrize(("source", "options", "kind", "message"), [
@@ -146,7 +147,7 @@ def test_the_other_process_ends_before_the_boards_train():
     def run(group):
         if group.rank:
             return Share(group, completed(Assignment(), Sampling())).follow_graph()
-        with Trainer(KARATE, Model(hidden=(6,)), epochs=1, group=group) as trainer:
+        with Trainer(KARATE, Model(hidden=(6,)), epochs=1, boards=Sharing(group=group)) as trainer:
             before = children()
             assert trainer.target
             return before - children()

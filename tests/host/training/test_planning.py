@@ -36,6 +36,7 @@ from hypercast.host.training.planning import (
     read_plan,
 )
 from hypercast.host.training.trainer import Trainer
+from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import on_ranks
 from tests.host.schemes.trainings import train_on
 
@@ -221,8 +222,8 @@ def test_jumping_knowledge_is_trained_by_a_plan_that_knows_what_skips_boards(sch
     assignment = assignment_of(plan)
 
     def seconds(group):
-        trainer = Trainer(GRAPH, model, group=group, epochs=1, sampling=sampling, micro_batches=4,
-                          cluster=BOARDS, assignment=assignment)
+        trainer = Trainer(GRAPH, model, epochs=1, sampling=sampling, micro_batches=4,
+                          boards=Sharing(group=group, cluster=BOARDS, assignment=assignment))
         if group.rank:
             return trainer.follow()
         with trainer:

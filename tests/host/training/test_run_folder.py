@@ -17,11 +17,11 @@ from hypercast.host.training.trainer import Trainer
 from tests.host.test_cli import refused, run
 
 KARATE = Graph.load("karate")
+SOURCE = Source(source="karate").loaded(KARATE)
 
 
 def trainer(folder, **options):
-    return Trainer(KARATE, Model(hidden=4), run=folder, source=Source(source="karate"),
-                   **{"epochs": 3, "seed": 3, **options})
+    return Trainer(SOURCE, Model(hidden=4), run=folder, **{"epochs": 3, "seed": 3, **options})
 
 
 def contents(folder):
@@ -112,7 +112,7 @@ def test_weights_are_kept_beside_it(kept, tmp_path):
         network = found.network
     model = Model(hidden=4, weights=str(weights))
     for _ in range(2):  # the second time, over the first
-        with Trainer(KARATE, model, run=kept, source=Source(source="karate"), epochs=1) as found:
+        with Trainer(SOURCE, model, run=kept, epochs=1) as found:
             found.fit()
             assert found.network == network
     copy = kept / "initial_weights.safetensors"

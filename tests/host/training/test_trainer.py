@@ -107,7 +107,7 @@ def test_accuracy_can_be_what_is_watched():
 
 
 def test_a_run_of_a_bundled_graph_can_be_opened_from_its_folder_alone(tmp_path):
-    with trainer(run=tmp_path, source=Source(source="karate")) as found:
+    with trainer(graph=Source(source="karate"), run=tmp_path) as found:
         found.fit()
         expected = found.evaluate()
     with Trainer.of_run(tmp_path) as opened:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from hypercast import Device, Graph, Model, Sampling, Trainer
+from hypercast.host.training.trainer_arguments import Recording
 
 KARATE = Graph.load("karate")
 
@@ -20,17 +21,14 @@ KARATE = Graph.load("karate")
     ({"every": 0}, "every must be a whole number, at least 1, not 0"),
     ({"every": 1.5}, r"every must be a whole number, at least 1, not 1\.5"),
     ({"every": True}, "not True"), ({"every": None}, "not None"),
-    ({"record_step": 0}, "record_step must be a whole number"),
-    ({"record_step": "2"}, "record_step must be a whole number, at least 1, not '2'"),
+    ({"recording": 2}, r"recording must be a Recording, not 2; give Recording\(step=1\)"),
     ({"run": 3}, "run must be the path of a folder, not 3"),
     ({"run": ""}, "run must be the path of a folder, not ''"),
     ({"progress": "yes"}, "progress must be callable"),
-    ({"command": ["train"]}, "command must be a command line as text, not a list"),
     ({"epochs": 0}, r"\[recipe\] epochs must be 1 to"),
     ({"epochs": 1.0}, r"\[recipe\] epochs must be a whole number"),
     ({"epochs": np.float64(3)}, r"\[recipe\] epochs must be a whole number"),
     ({"every": np.array([2, 3])}, "every must be a whole number, at least 1, not a ndarray"),
-    ({"record_step": np.float64(2)}, "record_step must be a whole number"),
     ({"check": "no"}, "check must be True or False, not 'no'"),
     ({"resume": 1}, "resume must be True or False, not 1"),
     ({"momentum": float("nan")}, r"\[recipe\] momentum must be"),
@@ -50,6 +48,10 @@ def test_refusals(arguments, message):
     (Model, {"weights": ""}, r"\[model\] weights is empty"),
     (Device, {"name": 3}, r"\[device\] name must be a text"),
     (Device, {"name": "serial@0"}, "is of 0 baud"),
+    (Recording, {"step": 0}, "step must be a whole number"),
+    (Recording, {"step": "2"}, "step must be a whole number, at least 1, not '2'"),
+    (Recording, {"step": np.float64(2)}, "step must be a whole number"),
+    (Recording, {"waves": "a.vcd"}, r"waves must be a Waves, not 'a\.vcd'; give Waves\(file="),
     (Sampling, {"sampler": "neighbours", "fan_outs": (1 << 31,)}, "1 to 2147483647"),
     (Sampling, {"sampler": "walks", "coverage": float("inf")}, "coverage must be 0.001 to"),
 ])
@@ -59,16 +61,17 @@ def test_other_objects(kind, arguments, message):
 
 
 def test_scalars_of_numpy_train_the_bits_of_plain_numbers(tmp_path):
-    plain = {"every": 2, "record_step": 9, "check": True, "resume": False, "patience": 2,
+    plain = {"every": 2, "check": True, "resume": False, "patience": 2,
              "monitor": "validation_loss", "epochs": 3, "learning_rate": 0.25, "seed": 1}
-    scalars = {"every": np.int64(2), "record_step": np.array(9), "check": np.bool_(True),
-               "resume": np.array(False), "patience": np.uint8(2),
+    scalars = {"every": np.int64(2), "check": np.bool_(True), "resume": np.array(False),
+               "patience": np.uint8(2),
                "monitor": np.str_("validation_loss"), "epochs": np.int32(3),
                "learning_rate": np.float32(0.25), "seed": np.array(1)}
     # What is no plain value, or of ``Description`` and tested there.
-    others = {"self", "graph", "model", "device", "sampling", "run", "waves", "source", "transport",
-              "group", "assignment", "cluster", "progress", "command", "recipe"}
+    others = {"self", "graph", "model", "device", "sampling", "run", "recording",
+              "transport", "boards", "progress", "recipe"}
     assert inspect.signature(Trainer.__init__).parameters.keys() <= plain.keys() | others
+    assert Recording(step=np.array(9)) == Recording(step=9)
     texts = []
     for number, arguments in enumerate((plain, scalars)):
         folder = tmp_path / str(number)

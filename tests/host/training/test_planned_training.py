@@ -2,17 +2,18 @@
 """Training by a plan: found for a cluster, read by the leader, told to the others."""
 
 import pytest
-from click import UsageError
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
+from hypercast.host.cluster.assignment import AssignmentError
 from hypercast.host.cluster.description import Cluster
-from hypercast.host.commands.planned_training import follow_plan, lead_plan, written_plan
 from hypercast.host.description.description import Description
 from hypercast.host.description.model import Model
 from hypercast.host.description.source import Source
-from hypercast.host.planner.plan_file import plan_boards
-from tests.host.processes.thread_group import ThreadGroup, on_ranks
+from hypercast.host.training.boards import Boards
+from hypercast.host.training.planned_training import plan_training, read_planned
+from hypercast.host.training.session import Session
+from tests.host.processes.thread_group import on_ranks
 
 #: So slow that several are faster than one.
 BOARDS = Cluster.of_sections({
@@ -21,28 +22,29 @@ BOARDS = Cluster.of_sections({
 TRAINING = Description(graph=Source(source="karate"), model=Model(hidden=(4,)))
 
 
-def test_what_the_leader_reads_all_ranks_do():
-    said = []
-    with written_plan(TRAINING, BOARDS, False, said.append) as path:
-        assert plan_boards(path) == 2
+def test_what_the_leader_reads_all_ranks_do(tmp_path):
+    said, path = [], tmp_path / "plan.toml"
+    best = plan_training(Boards(cluster=BOARDS), TRAINING, progress=said.append)
+    assert best.boards == 2 and said
+    assert best.description.graph.graph is not None  # it was read for the plan
+    path.write_text(best.text)
+    boards = Boards(cluster=BOARDS, plan=path, smoothing=0.5)
 
-        def rank(group):
-            return follow_plan(group) if group.rank else lead_plan(
-                path, TRAINING, BOARDS, group, 0.5, said.append)
+    def session(group):
+        return Session(TRAINING, boards, group=group, facts={}, progress=said.append)
 
-        leader, other = on_ranks(2, rank)
-        with pytest.raises(UsageError, match="a plan for 2 boards, but 3 processes were started; "
-                                             "start 2, or leave mpirun out"):
-            lead_plan(path, TRAINING, BOARDS, ThreadGroup(0, 3, [], None), 0.5, said.append)
-    assert not path.exists()
+    leader, other = on_ranks(2, session)
+    with pytest.raises(AssignmentError, match="is for 2 boards, but 3 processes were started; "
+                                              "start 2, or leave mpirun out"):
+        read_planned(boards, TRAINING, 3, progress=said.append)
+    assert leader.leads and not other.leads and leader.shared and other.shared
     assert other.description.sections() == leader.description.sections()
-    assert other == leader._replace(description=other.description)
-    assert leader.graph is None  # it does not need the whole one
-    assert leader.assignment.scheme == "graph"
-    assert sum(leader.assignment.parts) == pytest.approx(1)
-    assert leader.lines[0].startswith("chosen: graph in parallel")
+    assert other.planned is None and leader.planned.plan == best.plan
+    assert leader.description.graph.graph is None  # it does not need the whole one
+    assert other._sharing.assignment == leader._sharing.assignment == best.assignment
+    assert best.assignment.scheme == "graph"
+    assert sum(best.assignment.parts) == pytest.approx(1)
     assert len(leader.description.model.order) == 2
-    assert said
 
 
 def test_one_board_may_be_best():

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions of a run: what is kept of a process, also of one that ends early, and damaged files."""
+"""Processes of a run: what is kept of each, also of one that ends early, and damaged files."""
 
 import json
 
 import pytest
 
 from hypercast import Graph, Model, Trainer, __version__
+from hypercast.host.training.process_record import ProcessRecord, Stopwatch, read_process_records
 from hypercast.host.training.run_folder import RunError, RunFolder
-from hypercast.host.training.session import Session, Stopwatch, read_sessions
 
 ENTRY = {"command": "c", "begun": "2026-03-01T10:20:30+00:00", "version": "1", "device": "rtl",
          "first": 1, "last": 2, "seconds": 0.5}
@@ -18,30 +18,31 @@ def trainer(folder, **options):
 
 
 def test_a_process_that_ends_early(tmp_path):
-    with trainer(tmp_path, command="a command") as one:
+    with trainer(tmp_path) as one:
+        one.command = "a command"
         one.step()
-        only, = RunFolder(tmp_path).sessions()
+        only, = RunFolder(tmp_path).process_records()
         assert only[:1] + only[2:] == ("a command", __version__, "reference", 1, None, None)
         one.step()
-        assert RunFolder(tmp_path).sessions() == [only]  # it may be killed from now on
-    only, = RunFolder(tmp_path).sessions()
+        assert RunFolder(tmp_path).process_records() == [only]  # it may be killed from now on
+    only, = RunFolder(tmp_path).process_records()
     assert only.last == 2 and only.seconds > 0
     with trainer(tmp_path, resume=True) as one:
         one.fit()
-        found = RunFolder(tmp_path).sessions()
+        found = RunFolder(tmp_path).process_records()
     assert [(one.first, one.last) for one in found] == [(1, 2), (3, 3)]
-    assert RunFolder(tmp_path).sessions() == found and found[1].command == ""
+    assert RunFolder(tmp_path).process_records() == found and found[1].command == ""
 
 
-def test_a_run_that_is_only_used_has_no_session(tmp_path):
+def test_a_run_that_is_only_used_has_no_record(tmp_path):
     with trainer(tmp_path) as one:
         one.fit()
-    before = RunFolder(tmp_path).sessions()
+    before = RunFolder(tmp_path).process_records()
     with Trainer.of_run(tmp_path, graph=Graph.load("karate")) as used:
         used.evaluate()
     with trainer(tmp_path, resume=True):
         pass
-    assert RunFolder(tmp_path).sessions() == before
+    assert RunFolder(tmp_path).process_records() == before
 
 
 def test_an_epoch_that_fails_does_not_count():
@@ -59,12 +60,13 @@ def test_an_epoch_that_fails_does_not_count():
 def test_damaged_files(tmp_path, change):
     path = tmp_path / "sessions.json"
     path.write_text(json.dumps([ENTRY, {**ENTRY, "first": 2}]))
-    assert read_sessions(path) == [Session(**ENTRY), Session(**{**ENTRY, "first": 2})]
+    assert read_process_records(path) == [
+        ProcessRecord(**ENTRY), ProcessRecord(**{**ENTRY, "first": 2})]
     path.write_text(json.dumps([ENTRY, {**ENTRY, "first": 2, **change}]))
     with pytest.raises(ValueError):
-        read_sessions(path)
+        read_process_records(path)
     with pytest.raises(RunError, match=r"sessions\.json cannot be read \(.*remove it"):
-        RunFolder(tmp_path).sessions()
+        RunFolder(tmp_path).process_records()
 
 
 def test_a_damaged_file_stops_a_run_before_it_goes_on(tmp_path):

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Processes that are started for boards: what they are told and answer, and how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+from hypercast.host.cluster.cluster_error import ClusterError
+from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.processes import board_processes as module
+from hypercast.host.processes.apart import UnforeseenError
+from hypercast.host.processes.board_processes import BoardProcesses
+from hypercast.host.processes.own_folder import SHARED_MEMORY
+
+pytest.importorskip("mpi4py")
+
+HINT = "HINT"
+
+
+def add(group, telephone, number):
+    """Answers what is said and the sum of all ranks' process ids; says that it does so."""
+    identity = group.gather(os.getpid())
+    if telephone is None:
+        while group.tell() is not None:
+            group.sum(np.array([group.rank]))
+        return
+    telephone.answer(identity)
+    telephone.progress("adding")
+    warnings.warn("a warning", UserWarning, stacklevel=1)
+    while True:
+        value = telephone.receive()
+        group.tell(value)
+        if value is None:
+            return
+        if value == "wrong":
+            raise KeyError(value)
+        telephone.answer((value, number, int(group.sum(np.array([0]))[0])))
+
+
+def refuse(group, telephone, ranks):
+    if group.rank in ranks:
+        raise DescriptionError(f"[model] rank {group.rank} refuses", "model", "hidden")
+    group.receive((group.rank + 1) % group.size)  # what nobody sends
+
+
+def started(function, *arguments, said=None, count=3):
+    return BoardProcesses(count, 60.0, function, *arguments, progress=(said or []).append,
+                          hint=lambda: HINT)
+
+
+def gone(identities):
+    """Wait until none of some processes is there."""
+    deadline = time.monotonic() + 20
+    for identity in identities:
+        while True:
+            try:
+                os.kill(identity, 0)
+            except ProcessLookupError:
+                break
+            assert time.monotonic() < deadline, "one goes on"
+            time.sleep(0.05)
+
+
+def test_they_answer_and_end():
+    said = ["begin"]
+    found = started(add, 7, said=said)
+    left = list(SHARED_MEMORY.glob("hypercast-boards-*"))
+    identities = found.hear()
+    assert len({*identities, os.getpid()}) == 4
+    with pytest.warns(UserWarning, match="a warning"):
+        for value in ("a", b"b" * (1 << 20)):
+            found.say(value)
+            assert found.hear() == (value, 7, 3)
+    assert said == ["begin", "adding"]
+    found.finish(None)
+    gone(identities)
+    assert left and not any(path.exists() for path in left)
+    with pytest.raises(ClusterError, match="the processes of the boards have ended; make the train"
+                                           "ing anew, HINT"):
+        found.say("a")
+
+
+def test_what_ends_them():
+    """A signal to one of them; an error that should have been refused; Ctrl-C here."""
+    found = started(add, 7)
+    with warnings.catch_warnings(action="ignore"):
+        identities = found.hear()
+        os.kill(identities[1], signal.SIGKILL)
+        with pytest.raises(ClusterError, match=r"the process of board 1 was ended by signal 9 .*; "
+                                               "HINT"):
+            found.hear()
+        gone(identities)
+        found = started(add, 7, count=2)
+        identities = found.hear()
+        found.say("wrong")
+        with pytest.raises(UnforeseenError, match=r"KeyError: 'wrong' \(.*test_board_processes"):
+            found.hear()
+        gone(identities)
+
+
+def test_an_interruption_ends_them(monkeypatch):
+    found = started(add, 7, count=2)
+    with warnings.catch_warnings(action="ignore"):
+        identities = found.hear()
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        found.hear()
+    gone(identities)
+    found.finish(None)
+
+
+def test_a_refusal_is_raised_as_it_was():
+    """That of the first board, if several find the same."""
+    with pytest.raises(DescriptionError, match=r"^board 1: \[model\] rank 1 refuses") as caught:
+        started(refuse, (1, 2)).hear()
+    assert caught.value.key == "hidden"
+
+
+def test_they_end_with_a_process_that_is_killed():
+    code = ("from tests.host.processes.test_board_processes import add, started; import time\n"
+            "found = started(add, 7, count=2); print(*found.hear(), flush=True); time.sleep(60)")
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
+                          env={**os.environ, "PYTHONPATH": module.import_path(add)}) as process:
+        identities = [int(word) for word in process.stdout.readline().split()]
+        process.kill()
+    gone(identities)
+
+
+def test_one_that_was_started_with_others_starts_none(monkeypatch):
+    monkeypatch.setenv("OMPI_COMM_WORLD_RANK", "1")
+    monkeypatch.setenv("OMPI_COMM_WORLD_SIZE", "2")
+    with pytest.raises(ClusterError, match="OMPI_COMM_WORLD_RANK says that this process was start"
+                                           "ed with others, but boards are given"):
+        started(add, 7)
+
+
+def test_mpirun_that_fails_says_why(monkeypatch):
+    monkeypatch.setattr(module, "several", lambda count, *rest: [
+        sys.executable, "-c", "import sys; print('no slots', file=sys.stderr); sys.exit(2)"])
+    with pytest.raises(ClusterError, match="mpirun failed with status 2"):
+        started(add, 7)
