@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who does what of a training that several boards share."""
+"""Who does what of a training that several boards share, and whether they can."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.description.device import ON_DEVICE, Device
+from hypercast.host.description.sampling import Sampling
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
+from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "AssignmentError", "turns"]
 
@@ -15,7 +20,8 @@ SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
 
 #: What a message may name, and what else it is called on the command line.
 _OPTIONS = {"count": "--boards", **{name: f"--{name}" for name in (
-    "scheme", "cluster", "plan", "staleness", "smoothing", "stages", "chunks", "timeout")}}
+    "scheme", "cluster", "plan", "staleness", "smoothing", "stages", "chunks", "timeout", "check",
+    "jumping", "layers")}}
 
 
 class AssignmentError(DescriptionError):
@@ -31,6 +37,11 @@ class AssignmentError(DescriptionError):
         super().__init__(text, section, key)
         self.on_command_line = str(self)
 
+    def placed(self, place: str) -> Self:
+        found = super().placed(place)
+        found.on_command_line = f"{place}: {self.on_command_line}"
+        return found
+
     @classmethod
     def of(cls, key: str, text: str, *values: object) -> Self:
         """An error about one of the values that say how boards train together.
@@ -43,9 +54,14 @@ class AssignmentError(DescriptionError):
             What follows the name: ``{}`` stands for one of the ``values``, and ``{scheme}`` for the
             name of another one.
         """
-        found = cls(f"[boards] {key} {text.format(*values, **{one: one for one in _OPTIONS})}",
-                    "boards", key)
-        found.on_command_line = str(cls(f"{_OPTIONS[key]} {text.format(*values, **_OPTIONS)}"))
+        return cls.about(f"{{{key}}} {text}", *values, section="boards", key=key)
+
+    @classmethod
+    def about(cls, text: str, *values: object, section: str = "", key: str = "") -> Self:
+        """An error about several values; ``text`` is the whole message."""
+        where = "[boards] " if section == "boards" else ""
+        found = cls(where + text.format(*values, **{one: one for one in _OPTIONS}), section, key)
+        found.on_command_line = str(cls(text.format(*values, **_OPTIONS)))
         return found
 
 
@@ -107,6 +123,164 @@ class Assignment:
     def older_weights(self) -> bool:
         """Whether gradients are of older weights."""
         return self.versions > 1 or self.stages > 1
+
+
+    def complete(self, sampling: Sampling) -> Self:
+        """This assignment with a scheme, that of the sampling if none is given.
+
+        Raises
+        ------
+        AssignmentError
+            If its scheme is none of the sampling's, or what is older is not of the scheme.
+        """
+        scheme, error = self.scheme, AssignmentError.about
+        if scheme == SAMPLES and not sampling.sampler:
+            raise error("boards share the samples of a step, but steps work on the whole graph; "
+                        "give a sampler, or another {scheme}")
+        if scheme == GRAPH and sampling.sampler:
+            raise error("boards share the whole graph, but steps work on samples; leave the "
+                        "sampler out, or give another {scheme}")
+        if self.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
+            raise error("stale halos are those of boards that share a whole graph; leave the "
+                        "sampler out, or train without {staleness}")
+        if (self.versions > 1 or self.stages) and scheme != LAYERS:
+            raise error("weights are older where boards have a run of layers each; give {scheme} "
+                        "layers, or train without {staleness}")
+        if self.versions > 1 and self.stages:
+            raise error("weights have two versions, or they are stashed for each stage; give one "
+                        "of the two")
+        if self.chunks and (sampling.sampler or scheme != LAYERS):
+            raise error("chunks are those of a whole graph that goes through layers; leave the "
+                        "sampler out, and give {scheme} layers")
+        if self.chunks and (self.versions > 1 or self.stages):
+            raise error("either rows of chunks are older, or weights are; give one of the two")
+        return replace(self, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
+
+    def check(self, recipe: Recipe, sampling: Sampling, device: Device, boards: int, *,
+              network: Network, check: bool = False, chip: bool = False) -> Self:
+        """This assignment with a scheme, if boards can train so: the one place that says it.
+
+        Whether they have room for it is not asked here: that depends on the graph.
+
+        Parameters
+        ----------
+        recipe, sampling, device
+            How, on what, and where is trained.
+        boards : int
+            How many processes train. One of them alone computes what boards would.
+        network : Network
+            What is trained.
+        check : bool
+            Whether every tensor is compared with the reference.
+        chip : bool
+            Whether there is a chip, whatever the device's name is.
+
+        Raises
+        ------
+        AssignmentError
+            If they cannot; says why, and what to do.
+        """
+        found, error = self.complete(sampling), AssignmentError.about
+        _check_micro_batches(recipe, sampling, check=check)
+        _check_devices(device, sampling, boards, chip=chip or device.name != "reference")
+        found.kept_smoothing  # noqa: B018 - raises if it is out of range
+        layers = len(network.layers)
+        if self.stages > layers:
+            raise error("{0} stages share {1} layers, but each needs one; take {1} stages or "
+                        "fewer, or deepen the network by {layers}", self.stages, layers)
+        if boards == 1:
+            self.check_alone(device.names)
+            return found
+        if check:
+            raise error("{check} compares one board with the reference, but {} train together; "
+                        "leave it out", boards)
+        if found.scheme == LAYERS and boards > layers:
+            raise error("{0} boards share {1} layers, but each needs one; take {1} boards or "
+                        "fewer, or deepen the network by {layers}", boards, layers)
+        if found.scheme == SAMPLES and boards > recipe.micro_batches:
+            raise error("[recipe] micro_batches is {0}, but {1} boards share the samples of a "
+                        "step; raise it to {1} or more, or take fewer boards",
+                        recipe.micro_batches, boards, section="recipe", key="micro_batches")
+        if self.smoothing is not None and self.parts and boards != len(self.parts):
+            raise error("rows of {0} parts of the graph reach each other a step late, but {1} "
+                        "boards would share it; take {0} boards, or one process", len(self.parts),
+                        boards)
+        if self.older_weights and network.jumping:
+            raise error("with jumping knowledge, the outputs of layers {} have one exponent, for "
+                        "which boards wait for each other in every step; boards with older "
+                        "weights do not, so leave {jumping} out, or train without {staleness}",
+                        ", ".join(map(str, network.jumping)))
+        if self.older_weights and network.initial:
+            raise error("with an initial residual, the gradients of layer 1's outputs have one "
+                        "exponent, for which boards wait for each other in every step; boards "
+                        "with older weights do not, so take another model, or train without "
+                        "{staleness}")
+        return found
+
+    def check_alone(self, devices: Iterable[str]) -> None:
+        """Raise ``AssignmentError`` if a chip is to train alone with anything that is older."""
+        chips = " or ".join(sorted({*devices} - {"reference"}))
+        if not chips or not self.stale:
+            return
+        what = "rows of chunks" if self.chunks else \
+            "older weights" if self.older_weights else "stale halos"
+        raise AssignmentError.about(
+            "[device] one process computes what boards with {} would, and is a reference, not {}; "
+            "leave the device out, or take the boards", what, chips, section="device", key="name")
+
+    @property
+    def kept_smoothing(self) -> int | None:
+        """The smoothing of stale halos as ``KeptRows`` has it; None if they are not stale.
+
+        Raises
+        ------
+        AssignmentError
+            If it is out of range.
+        """
+        if self.smoothing is None:
+            return None
+        found = round(self.smoothing * SMOOTHING_ONE)
+        if not 0 <= found < SMOOTHING_ONE:
+            raise AssignmentError.of(
+                "smoothing", "must be at least 0 and at most {}, as it is kept in {}ths, not {}",
+                (SMOOTHING_ONE - 1) / SMOOTHING_ONE, SMOOTHING_ONE, self.smoothing)
+        return found
+
+
+def _check_micro_batches(recipe: Recipe, sampling: Sampling, *, check: bool) -> None:
+    """Refuse steps on several samples, if they cannot be."""
+    if recipe.micro_batches == 1:
+        return
+    if not sampling.sampler:
+        reason = "but steps work on the whole graph; give a sampler, or leave it out"
+    elif check:
+        reason = "but one sample a step can be compared with the reference; leave out {check}"
+    else:
+        return
+    raise AssignmentError.about("[recipe] micro_batches is {}, " + reason, recipe.micro_batches,
+                                section="recipe", key="micro_batches")
+
+
+def _check_devices(device: Device, sampling: Sampling, boards: int, *, chip: bool) -> None:
+    """Refuse so many boards that are to be the devices that are named, or evaluate on one."""
+    if len(device.names) not in (1, boards):
+        raise AssignmentError.about(
+            "[device] name has {0} devices, {1}, but {2} board{3}; name one for all boards, or one "
+            "for each ({count} {0})", len(device.names), device.name, boards,
+            "s train" if boards > 1 else " trains", section="device", key="name")
+    if device.evaluate_on != ON_DEVICE:
+        return
+    if not sampling.sampler:
+        reason = ("but steps work on the whole graph, so the device evaluates anyway; give a "
+                  "sampler, or leave it out")
+    elif boards > 1:
+        reason = "but {} boards train together; train on one, or leave it out"
+    elif not chip:
+        reason = "but that is the reference, on the host; name a chip, such as rtl, or leave it out"
+    else:
+        return
+    raise AssignmentError.about("[device] evaluate_on is device, " + reason, boards,
+                                section="device", key="evaluate_on")
 
 
 def turns(counts: Sequence[int]) -> list[int]:

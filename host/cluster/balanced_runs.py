@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 
-from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 
@@ -42,19 +41,11 @@ def runs_of_layers(network: Network, sample: Sample, boards: int,
     """The layers of each board, from 1, in order.
 
     They are those that are ``planned`` for so many boards, or else runs that multiply and add about
-    as much.
-
-    Raises
-    ------
-    ClusterError
-        If there are more boards than layers.
+    as much. There are as many layers as boards, or more.
     """
-    layers = len(network.layers)
     if len(planned) == boards:
         return [*planned]
-    if boards > layers:
-        raise ClusterError(f"{boards} boards share {layers} layers, but each needs one; take "
-                           f"{layers} boards or fewer, or deepen the network by --layers")
+    assert boards <= len(network.layers)
     costs = [rows * layer.features_in * layer.features_out + edges.nnz * layer.features_out
              for rows, layer, edges in zip(
                  sample.rows[1:], network.layers, sample.edges, strict=True)]

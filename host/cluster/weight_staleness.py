@@ -3,7 +3,6 @@
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
-from hypercast.host.description.conversion import DescriptionError
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.older_weights import stashed
 
@@ -14,17 +13,9 @@ def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, 
     """The staleness of each layer, as of ``OlderWeightsGnn``; empty if no weights are older.
 
     It depends on the number of stages, not on that of boards. The stages have the runs of layers
-    that as many boards would have.
-
-    Raises
-    ------
-    DescriptionError
-        If there are more stages than layers.
+    that as many boards would have. There are as many layers as stages, or more.
     """
     layers, stages = len(model.network.layers), assignment.stages
-    if stages > layers:
-        raise DescriptionError(f"{stages} stages share {layers} layers, but each needs one; take "
-                               f"{layers} stages or fewer, or deepen the network by --layers")
     if stages > 1:
         return stashed(runs_of_layers(model.network, model.sample, stages, assignment.runs))
     return (1,) * layers if assignment.versions > 1 else ()

@@ -53,6 +53,10 @@ class DescriptionError(InputError):
         self.section = section
         self.key = key
 
+    def placed(self, place: str) -> Self:
+        """This error, which also says in which file and line."""
+        return type(self)(f"{place}: {self}", self.section, self.key)
+
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
         """What another process makes it anew from."""
         return type(self), (str(self), self.section, self.key)

@@ -143,7 +143,7 @@ class Description:
     def named(self, error: DescriptionError) -> DescriptionError:
         """An error that was found later, with the file and the line of what is wrong."""
         name = self.name(error.section, error.key)
-        return DescriptionError(f"{name}: {error}", error.section, error.key) if name else error
+        return error.placed(name) if name else error
 
     def text(self) -> str:
         """The description as a TOML file, which ``load_description`` reads."""

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes of this machine that train for this one, a board each: started, told, and ended."""
 
+import atexit
 import contextlib
 import os
 import queue
@@ -95,6 +96,7 @@ class BoardProcesses:
         self._said = False
         self._ended: str | None = None
         self._stack = contextlib.ExitStack()
+        atexit.register(self.kill)
         try:
             self._start(count, seconds, function, arguments)
         except BaseException:
@@ -215,6 +217,7 @@ class BoardProcesses:
 
     def kill(self) -> None:
         """End all, and remove what they have left."""
+        atexit.unregister(self.kill)
         self._ended = self._ended or (f"the processes of the boards have ended; make the training "
                                       f"anew, {self._hint()}")
         for connection in self._connections:

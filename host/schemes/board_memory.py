@@ -8,7 +8,6 @@ import numpy as np
 from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.board import Board
-from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.weight_staleness import weight_staleness
@@ -27,7 +26,7 @@ __all__ = ["check_board_memory", "check_boards"]
 
 def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster | None, boards: int,
                  division: Division | None = None) -> None:
-    """Refuse a training that boards cannot share, or of which they do not hold their shares.
+    """Refuse a training of which boards do not hold their shares.
 
     Parameters
     ----------
@@ -44,25 +43,12 @@ def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster |
 
     Raises
     ------
-    ClusterError
-        If they wait for each other in every step, but are not to.
     DescriptionError
         As ``check_board_memory`` does.
     """
     runs: Sequence[range] = ()
     if assignment.scheme == LAYERS:
         runs = runs_of_layers(model.network, model.sample, boards, assignment.runs)
-    if assignment.older_weights and model.network.jumping:
-        raise ClusterError(
-            f"with jumping knowledge, the outputs of layers "
-            f"{', '.join(map(str, model.network.jumping))} have one exponent, for which boards "
-            f"wait for each other in every step; boards with older weights do not, so leave "
-            f"--jumping out, or train without --staleness")
-    if assignment.older_weights and model.network.initial:
-        raise ClusterError(
-            "with an initial residual, the gradients of layer 1's outputs have one exponent, for "
-            "which boards wait for each other in every step; boards with older weights do not, so "
-            "take another model, or train without --staleness")
     if cluster:
         check_board_memory(model, cluster, boards=boards, runs=runs,
                            in_flight=assignment.in_flight, division=division,

@@ -12,7 +12,6 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.schemes.board_memory import check_boards
 from hypercast.host.schemes.graph_parts import divided, in_chunks, parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds
-from hypercast.host.schemes.sharing import smoothing_of
 from hypercast.reference.initial_model import InitialModel
 
 __all__ = ["GraphShares", "graph_shares"]
@@ -68,5 +67,5 @@ def graph_shares(model: InitialModel, assignment: Assignment, cluster: Cluster |
     if division is None:
         yield in_chunks(model, assignment.chunks) if assignment.chunks else model
         return
-    for part in parts_of(model.sample, division, smoothing_of(assignment)):
+    for part in parts_of(model.sample, division, assignment.kept_smoothing):
         yield pickle.dumps(replace(model, sample=part), protocol=pickle.HIGHEST_PROTOCOL)

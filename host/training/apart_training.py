@@ -18,7 +18,6 @@ from hypercast.host.processes.group import Group
 from hypercast.host.schemes.led_device import LedDevice
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import IntArray
@@ -99,7 +98,7 @@ class ApartTraining:
                  recipe: dict[str, Any], *, check: bool, boards: int,
                  assignment: Assignment | None, cluster: Cluster | None,
                  progress: Callable[[str], None]) -> None:
-        assignment = completed(assignment or Assignment(), Sampling())
+        assignment = (assignment or Assignment()).complete(Sampling())
         self._progress = progress
         self._given = _Given(source, stopping, model, device, recipe, check, boards, assignment,
                              cluster)

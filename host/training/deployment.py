@@ -15,7 +15,6 @@ from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.schemes.sharing import check_evaluator
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.launched import Launched, LaunchedDevice
@@ -101,8 +100,6 @@ class Deployment:
                     assignment=boards.assignment, cluster=boards.described)
             self._launched = self._count > 1
         self._wanted, self._group, self._cluster = wanted, sharing.group, sharing.cluster
-        check_evaluator(wanted.device, wanted.sampling, self._count,
-                        chip=transport is not None or wanted.device.name != "reference")
         assignment, source = sharing.assignment, wanted.source
         if goes_on and not self._group:
             assignment = goes_on.assignment(assignment)
@@ -120,7 +117,8 @@ class Deployment:
         self.training = Training(
             graph, wanted.model, wanted.device, wanted.sampling, wanted.recipe, check=check,
             boards=self._count if self._group or self._launched else None,
-            assignment=assignment, cluster=self._cluster, progress=progress)
+            assignment=assignment, cluster=self._cluster, progress=progress,
+            chip=transport is not None)
 
     def open(self, *, waves: Waves | None, progress: Callable[[str], None],
              hint: Callable[[], str]) -> TrainingDevice:

@@ -7,7 +7,6 @@ from typing import Any
 
 from hypercast.errors import InputError, require
 from hypercast.host.cluster.assignment import GRAPH, LAYERS, Assignment
-from hypercast.host.schemes.sharing import smoothing_of
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 __all__ = ["assignment_of", "staleness_of"]
@@ -32,7 +31,7 @@ def staleness_of(assignment: Assignment, steps: Sequence[int]) -> dict[str, Any]
         return {"steps": [*steps]}
     if assignment.smoothing is None:
         return {}
-    return {"parts": [*assignment.parts], "smoothing": smoothing_of(assignment)}
+    return {"parts": [*assignment.parts], "smoothing": assignment.kept_smoothing}
 
 
 def assignment_of(staleness: Mapping[str, Any]) -> Assignment:

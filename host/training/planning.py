@@ -193,7 +193,7 @@ def read_plan(path: Path, problem: Problem,
     try:
         return plan, assignment_of(plan, smoothing)
     except DescriptionError as error:
-        raise DescriptionError(f"{path}: {error}", error.section, error.key) from error
+        raise error.placed(str(path)) from error
 
 
 def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:

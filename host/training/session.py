@@ -10,7 +10,7 @@ from hypercast.host.description.description import Description
 from hypercast.host.processes.group import Group
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import agree, completed
+from hypercast.host.schemes.sharing import agree
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planned_training import PlannedTraining, read_planned
 from hypercast.host.training.run_folder import RunFolder
@@ -97,7 +97,7 @@ class Session:
         if self.description.sampling.sampler:
             Trainer.of_description(self.description, boards=self._sharing).follow()
             return
-        Share(group, completed(self._assignment, self.description.sampling), self._cluster,
+        Share(group, self._assignment.complete(self.description.sampling), self._cluster,
               SharedDevices(self.description.device)).follow_graph()
 
     @property

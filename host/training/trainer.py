@@ -29,7 +29,6 @@ from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.led_device import LedDevice
-from hypercast.host.schemes.sharing import check_alone
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.curves import Curves
@@ -240,7 +239,7 @@ class Trainer:
                            f"give it there, by Trainer.of_run(..., graph=...)")
         assignment, refusal = kept.assignment(), None
         try:
-            check_alone(assignment, description.device.names)
+            assignment.check_alone(description.device.names)
         except DescriptionError as error:  # evaluations take nothing that is older
             assignment, refusal = Assignment(scheme=assignment.scheme), error
         with warnings.catch_warnings(action="ignore", category=WeightsWarning):

@@ -33,14 +33,6 @@ from hypercast.host.schemes.graph_shares import graph_shares
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import (
-    check_alone,
-    check_device_names,
-    check_micro_batches,
-    check_sharing,
-    completed,
-    smoothing_of,
-)
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
@@ -85,6 +77,8 @@ class Training:
         As those of ``Trainer``.
     progress : callable
         Called with a line of text before each slow step.
+    chip : bool
+        Whether there is a chip, whatever the device's name is.
 
     Attributes
     ----------
@@ -108,7 +102,7 @@ class Training:
     def __init__(self, graph: Graph, model: Model, device: Device, sampling: Sampling,
                  recipe: dict[str, Any], *, check: bool, boards: int | None,
                  assignment: Assignment | None, cluster: Cluster | None,
-                 progress: Callable[[str], None]) -> None:
+                 progress: Callable[[str], None], chip: bool = False) -> None:
         self._graph, self._device, self._sampling, self._check = graph, device, sampling, check
         self._progress = progress
         self.recipe = make_recipe(recipe, model, device.config, loss_of(graph)).explicit()
@@ -120,20 +114,16 @@ class Training:
             if model.weights else None
         if self._weights and model.weights:
             check_weights(self._weights, model.weights)
-        check_micro_batches(self.recipe, sampling, check=check)
-        check_device_names(device, boards or 1)
         self._share: Share | None = None
-        assignment = completed(assignment or Assignment(), sampling)
+        assignment = (assignment or Assignment()).check(
+            self.recipe, sampling, device, boards or 1, network=network, check=check, chip=chip)
         #: With stale halos, how they are; in one process, too.
-        self._stale = None if smoothing_of(assignment) is None else replace(
+        self._stale = None if assignment.smoothing is None else replace(
             assignment, parts=assignment.parts or (1.0,) * (boards or 1))
         self._assignment, self._boards = assignment, boards
         self._cluster = cluster.only(assignment.boards) if cluster else None
         if boards:
             SharedDevices(device, progress).on(self._cluster)  # refuses two kinds of devices
-            check_sharing(boards, assignment, self.recipe, check=check)
-        else:
-            check_alone(assignment, device.names)
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.fastest else None
@@ -234,7 +224,7 @@ class Training:
             return share.lead_samples(*self._shared(self.samples)) if self.samples else \
                 share.lead_graph(self.shares())
         if self._stale:
-            smoothing = smoothing_of(self._stale)
+            smoothing = self._stale.kept_smoothing
             assert smoothing is not None
             return ReferenceDevice(in_stale_parts(self.initial, self._stale.parts, smoothing))
         if self._assignment.chunks:

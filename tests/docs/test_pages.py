@@ -30,10 +30,15 @@ def blocks(page, language):
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
 def test_python_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    [block] = blocks(page, "python")
+    block, *on_boards = blocks(page, "python")
     exec(compile(block, page, "exec"), {})
     accuracy = re.search(r"test accuracy ([\d.]+)%", capsys.readouterr().out)
     assert float(accuracy[1]) > 60
+    assert len(on_boards) == (page == "docs/tutorial.md")
+    for block in on_boards:
+        pytest.importorskip("mpi4py")
+        exec(compile(block, page, "exec"), {})
+        assert "on these boards, by their cycles and links" in capsys.readouterr().out
 
 
 def run_blocks(page, skip, **names):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards take turns, each as often as it is to."""
+"""Who does what: boards take turns, each as often as it is to; and which combinations can be."""
 
 from collections import Counter
 
@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import Assignment, turns
+from hypercast.host.cluster.assignment import Assignment, AssignmentError, turns
+from hypercast.host.description.device import Device
+from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import Sampling
+from hypercast.reference.recipe import Recipe
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9))
@@ -34,3 +38,54 @@ def test_equal_boards_take_turns_in_order():
 def test_what_is_older_than_on_one_board(given, older, stale):
     assignment = Assignment(**given)
     assert (assignment.older_weights, assignment.stale) == (older, stale)
+
+
+def network(model=None):
+    return (model or Model(hidden=(4, 4))).network_of(7, 3)
+
+
+@pytest.mark.parametrize(("sampler", "boards", "chip", "message"), [
+    (None, 1, True, "but steps work on the whole graph, so the device evaluates anyway; give"),
+    ("cut", 2, True, "but 2 boards train together; train on one, or leave it out"),
+    ("cut", 1, False, "but that is the reference, on the host; name a chip, such as rtl, or"),
+])
+def test_evaluations_on_a_device(sampler, boards, chip, message):
+    """What the host does is refused nowhere, nor a chip that trains alone on samples."""
+    def evaluated(device, sampling, boards, **more):
+        micro_batches = boards if sampling.sampler else 1
+        Assignment().check(Recipe(micro_batches=micro_batches), sampling, device, boards,
+                           network=network(), **more)
+
+    sampling = Sampling(sampler=sampler)
+    with pytest.raises(AssignmentError, match="evaluate_on is device, " + message) as error:
+        evaluated(Device("rtl" if chip else "reference", evaluate_on="device"), sampling, boards)
+    assert (error.value.section, error.value.key) == ("device", "evaluate_on")
+    evaluated(Device("rtl"), sampling, boards)
+    evaluated(Device("rtl", evaluate_on="device"), Sampling(sampler="cut"), 1)
+    evaluated(Device(evaluate_on="device"), Sampling(sampler="cut"), 1, chip=True)
+
+
+@pytest.mark.parametrize(("assignment", "boards", "model", "message"), [
+    (Assignment(scheme="layers"), 4, None, "^4 boards share 3 layers, but each needs one; take 3"),
+    (Assignment(scheme="layers", stages=4), 1, None,
+     "^4 stages share 3 layers, but each needs one; take 3 stages or fewer, or deepen the network"),
+    (Assignment(scheme="graph", smoothing=0.0, parts=(1.0, 1.0)), 3, None,
+     "^rows of 2 parts of the graph reach each other a step late, but 3 boards would share it"),
+    (Assignment(scheme="layers", versions=2), 2, Model(hidden=(4, 4), jumping=True),
+     "^with jumping knowledge, the outputs of layers 1, 2 have one exponent"),
+    (Assignment(scheme="layers", stages=2), 2, Model("gcnii", layers=3, hidden=4),
+     "^with an initial residual, the gradients of layer 1's outputs have one exponent")])
+def test_what_a_network_does_not_allow(assignment, boards, model, message):
+    with pytest.raises(AssignmentError, match=message):
+        assignment.check(Recipe(), Sampling(), Device(), boards, network=network(model))
+
+
+def test_names_of_options_are_those_of_the_command_line():
+    with pytest.raises(AssignmentError) as caught:
+        Assignment(scheme="layers", versions=2).check(
+            Recipe(), Sampling(), Device(), 2, check=True, network=network())
+    assert str(caught.value) == "check compares one board with the reference, but 2 train " \
+        "together; leave it out"
+    assert caught.value.on_command_line == f"--{caught.value}"
+    placed = caught.value.placed("a.toml, line 3")
+    assert placed.on_command_line == f"a.toml, line 3: --{caught.value}"

@@ -6,7 +6,6 @@ import pytest
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.weight_staleness import weight_staleness
-from hypercast.host.description.conversion import DescriptionError
 from tests.host.models import small_model
 
 MODEL = small_model(hidden=(4, 3))
@@ -26,9 +25,3 @@ def test_runs_that_are_not_given_are_those_of_as_many_boards():
     runs = runs_of_layers(MODEL.network, MODEL.sample, 2)
     expected = tuple(2 - number for number, run in enumerate(runs, 1) for _ in run)
     assert weight_staleness(Assignment(stages=2), MODEL) == expected
-
-
-def test_more_stages_than_layers():
-    with pytest.raises(DescriptionError, match=(
-            r"^4 stages share 3 layers, but each needs one; take 3 stages or fewer, or deepen")):
-        weight_staleness(Assignment(stages=4), MODEL)

@@ -98,8 +98,8 @@ def test_boards_work_on_different_chunks_at_the_same_time():
 
 @pytest.mark.parametrize(("options", "text"), [
     ({"assignment": chunked(2), "sampling": Sampling(sampler="walks")}, "leave the sampler out"),
-    ({"assignment": Assignment(scheme="graph", chunks=2)}, "give the scheme layers"),
-    ({"assignment": Assignment(chunks=2)}, "give the scheme layers"),
+    ({"assignment": Assignment(scheme="graph", chunks=2)}, "give scheme layers"),
+    ({"assignment": Assignment(chunks=2)}, "give scheme layers"),
     ({"assignment": chunked(2, versions=2)}, "give one of the two"),
     ({"assignment": chunked(2, stages=2)}, "give one of the two"),
 ])

@@ -71,7 +71,7 @@ def test_predictions_are_in_the_order_of_the_graph():
 
 @pytest.mark.parametrize(("options", "message"), [
     ({"device": Device("reference,rtl")}, "name has 2 devices, reference,rtl, but 3 boards train"),
-    ({"check": True}, "--check compares one board with the reference, but 3 train together"),
+    ({"check": True}, "check compares one board with the reference, but 3 train together"),
 ])
 def test_what_boards_cannot_share(options, message):
     with pytest.raises(DescriptionError, match=message):

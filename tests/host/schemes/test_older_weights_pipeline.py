@@ -7,8 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import Assignment
-from hypercast.host.cluster.cluster_error import ClusterError
+from hypercast.host.cluster.assignment import Assignment, AssignmentError
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
@@ -144,11 +143,11 @@ def test_steps_overlap():
 
 @pytest.mark.parametrize(("options", "error", "text"), [
     ({"assignment": Assignment(scheme="graph", versions=2)}, DescriptionError,
-     "give the scheme layers, or train without"),
+     "give scheme layers, or train without"),
     ({"assignment": Assignment(scheme="graph", stages=2)}, DescriptionError,
-     "give the scheme layers, or train without"),
+     "give scheme layers, or train without"),
     ({"assignment": Assignment(scheme="samples", stages=1), "sampling": SAMPLINGS[1]},
-     DescriptionError, "give the scheme layers, or train without"),
+     DescriptionError, "give scheme layers, or train without"),
     ({"assignment": Assignment(scheme="layers", stages=2, versions=2)}, DescriptionError,
      "give one of the two"),
     ({"assignment": STALE, "device": Device("rtl")}, DescriptionError,
@@ -174,5 +173,5 @@ def test_what_has_no_older_weights(options, error, text):
 def test_what_has_exponents_in_common_trains_on_one_board_only(late, model, message):
     options = {"assignment": Assignment(scheme="layers", **late), "epochs": 3}
     assert len(train_on(1, GRAPHS["classes"], model, **options)[0]) == 3
-    with pytest.raises(ClusterError, match=message):
+    with pytest.raises(AssignmentError, match=message):
         train_on(2, GRAPHS["classes"], model, **options)

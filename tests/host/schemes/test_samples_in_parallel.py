@@ -118,7 +118,7 @@ def test_chips_of_a_cluster_have_its_clock(tmp_path):
 
 @pytest.mark.parametrize(("options", "message"), [
     ({}, "micro_batches is 2, but 3 boards share the samples of a step; raise it to 3 or more"),
-    ({"check": True}, "one sample a step can be compared with the reference; leave out --check"),
+    ({"check": True}, "one sample a step can be compared with the reference; leave out check"),
 ])
 def test_what_boards_cannot_share(options, message):
     with pytest.raises(DescriptionError, match=message):

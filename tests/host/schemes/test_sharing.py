@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ranks compare of a training, and what cannot be shared."""
+"""What ranks compare of a training."""
 
 import numpy as np
 import pytest
@@ -7,11 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.description.device import Device
-from hypercast.host.description.sampling import Sampling
 from hypercast.host.files.json_values import leaves
-from hypercast.host.schemes.sharing import agree, check_evaluator, versions
+from hypercast.host.schemes.sharing import agree, versions
 from tests.host.processes.thread_group import on_ranks
 
 
@@ -61,18 +58,3 @@ def test_versions_are_compared():
     with pytest.raises(ClusterError, match=r"version.numpy is 1.0 on board 1, 2"):
         on_ranks(2, lambda group: agree(group, {
             "version": own | ({"numpy": "1.0"} if group.rank else {})}))
-
-
-@pytest.mark.parametrize(("sampler", "boards", "chip", "message"), [
-    (None, 1, True, "but steps work on the whole graph, so the device evaluates anyway; give"),
-    ("cut", 2, True, "but 2 boards train together; train on one, or leave it out"),
-    ("cut", 1, False, "but that is the reference, on the host; name a chip, such as rtl, or"),
-])
-def test_evaluations_on_a_device(sampler, boards, chip, message):
-    """What the host does is refused nowhere, nor a chip that trains alone on samples."""
-    sampling = Sampling(sampler=sampler)
-    with pytest.raises(DescriptionError, match="evaluate_on is device, " + message) as error:
-        check_evaluator(Device("rtl", evaluate_on="device"), sampling, boards, chip=chip)
-    assert (error.value.section, error.value.key) == ("device", "evaluate_on")
-    check_evaluator(Device("rtl"), sampling, boards, chip=chip)
-    check_evaluator(Device("rtl", evaluate_on="device"), Sampling(sampler="cut"), 1, chip=True)

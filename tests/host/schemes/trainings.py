@@ -6,7 +6,6 @@ from hypercast.host.description.device import Device
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import on_ranks
@@ -40,7 +39,7 @@ def train_on(boards, graph, *arguments, **options):
     def run(group):
         if group.rank:
             if "sampling" not in options:
-                assignment = completed(options.get("assignment", Assignment()), Sampling())
+                assignment = options.get("assignment", Assignment()).complete(Sampling())
                 device = next((one for one in arguments if isinstance(one, Device)), None)
                 return Share(group, assignment, options.get("cluster"),
                              SharedDevices(device)).follow_graph()

@@ -17,7 +17,6 @@ from hypercast.host.description.source import Source
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import completed
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.rounding import RoundingWarning
 from hypercast.host.training.trainer_arguments import Sharing
@@ -47,7 +46,7 @@ def led(boards, source, model, device=None, **options):
 
     def run(group):
         if group.rank:
-            return Share(group, completed(assignment, Sampling()), cluster,
+            return Share(group, assignment.complete(Sampling()), cluster,
                          SharedDevices(device)).follow_graph()
         with Trainer(source, model, device, boards=Sharing(
                 group=group, assignment=assignment, cluster=cluster), **options) as trainer:
@@ -146,7 +145,7 @@ def test_nobody_has_the_whole():
 def test_the_other_process_ends_before_the_boards_train():
     def run(group):
         if group.rank:
-            return Share(group, completed(Assignment(), Sampling())).follow_graph()
+            return Share(group, Assignment().complete(Sampling())).follow_graph()
         with Trainer(KARATE, Model(hidden=(6,)), epochs=1, boards=Sharing(group=group)) as trainer:
             before = children()
             assert trainer.target
