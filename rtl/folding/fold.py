@@ -217,8 +217,11 @@ class _Folding:
         for (ahead, delay), flags in self._flags.items():
             early, current, following = map(list, zip(*flags, strict=True))
             name, initial = f"flags_{ahead}_{delay}", "0" * len(flags)
-            # From flip-flops as well: they reset others all over the chip.
-            self._time.ram(name, following, early, ahead=ahead + 1, delay=delay, initial=initial)
+            # To flip-flops and from them: enables and what is reset are all over the chip.
+            written = self._netlist.nets(len(flags))
+            self._netlist.flip_flops(f"${name}$written", following, written, initial=initial)
+            self._time.ram(name, written, early, ahead=ahead + 1, delay=delay + 1,
+                           initial=initial)
             for slots in range(ahead + delay, -1, -1):
                 output = self._netlist.nets(len(flags)) if slots else current
                 self._netlist.flip_flops(f"${name}${slots}", early, output, initial=initial)
