@@ -107,3 +107,41 @@ def test_no_seed_helps(rounds, monkeypatch):
     with pytest.raises(BuildError, match=r"no placement of 2 could be routed: .* after 9 rounds of "
                                          r"routing, 3 wires or more are used twice since round 1"):
         build_bitstream(rounds)
+
+
+@pytest.fixture
+def clocks(folder, monkeypatch):
+    """A function that has placements reach clocks, in MHz of 100, one with each seed."""
+    def reach(*megahertz):
+        tool = folder / "placer"
+        tool.write_text("""#!/bin/sh
+echo "$2" >> seeds
+cp "timing.$2" timing.json
+echo "$2" > hypercast.bit
+""")
+        tool.chmod(0o755)
+        for seed, clock in enumerate(megahertz, 1):
+            found = timing()
+            found["fmax"]["slow"] = {"achieved": clock, "constraint": 100.0}
+            (folder / f"timing.{seed}").write_text(json.dumps(found))
+        monkeypatch.setattr(board_build, "tools", lambda: {"NEXTPNR_ECP5": str(tool)})
+        (folder / "build_hypercast.sh").write_text('exec "$NEXTPNR_ECP5" --quiet\n')
+        report = build_bitstream(folder)
+        return report, (folder / "seeds").read_text().split(), \
+            (folder / "hypercast.bit").read_text().strip()
+    return reach
+
+
+@pytest.mark.parametrize(("megahertz", "tried", "chosen"), [
+    ((101.0,), 1, 1),
+    ((95.0, 100.0), 2, 2),  # just as fast as asked
+    ((95.0, 97.0, 96.0, 94.0), 4, 2),  # none is
+    ((89.0,), 1, 1),  # another one would not help
+    ((97.0, 80.0), 2, 1),
+    ((90.0, 98.0, 99.0, 120.0), 4, 4)])
+def test_another_seed_where_the_clock_is_missed(clocks, megahertz, tried, chosen):
+    report, seeds, bitstream = clocks(*megahertz)
+    assert seeds == [str(seed) for seed in range(1, tried + 1)]
+    assert report.seed == chosen and bitstream == str(chosen)
+    assert report.clock.reached == megahertz[chosen - 1]
+    assert report.clock.met == (report.clock.reached >= 100.0)
