@@ -18,7 +18,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.image import count_blocks, memory_stripes
 from hypercast.host.runtime.reference_device import ReferenceDevice
@@ -126,7 +126,7 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
     """Train on each of the samples, on the chip and on the reference."""
     found, reference = _Found(), ReferenceDevice(model)
     transport = CxxrtlTransport(CONFIG, bulk=True, progress=progress)
-    chip = ChipDevice(transport, job, model)
+    chip = AloneChip(transport, job, model)
     try:
         for number, sample in enumerate(samples):
             progress(f"batch {number + 1} of {len(samples)}")

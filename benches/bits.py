@@ -16,6 +16,7 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.description.device import Device
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.training.prepare import open_device
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.array_types import IntArray
@@ -97,8 +98,8 @@ def _writes(progress: Callable[[str], None]) -> Figure:
     """No transposed or other copy is written: the words written are those of the tensors."""
     training = COMPILED["blocks, demo preset"]
     model = training.model()
-    device = open_device("rtl", model, training.config, progress=progress).chip
-    assert device
+    device = open_device("rtl", model, training.config, progress=progress)
+    assert isinstance(device, AloneChip)
     try:
         device.train_step()
         counters = device.counters

@@ -19,15 +19,16 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup
 from hypercast.host.processes.virtual_time import VirtualTime
+from hypercast.host.runtime.epochs import Epochs
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds
-from hypercast.host.schemes.paced_gnn import PacedGnn
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
 from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.shared_rows import SharedRows
+from hypercast.host.schemes.worker import Worker
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
@@ -196,18 +197,18 @@ def _recorded(network: Network, width: int,
     return recorder.actions
 
 
-def _graph_device(model: InitialModel, group: Group) -> GraphInParallel:
+def _graph_device(model: InitialModel, group: Group) -> Worker:
     halves = Division.counted(model.sample.edges[0], np.arange(_TINY) * 2 // _TINY, 2)
     own = model.with_sample(next(parts_of(model.sample, halves)))
-    return GraphInParallel(SharedDevices().of_rows(own, group), own, group)
+    return Worker(SharedDevices().of_rows(own, group), GraphInParallel(own, 0), group)
 
 
-def _samples_device(model: InitialModel, group: Group) -> SamplesInParallel:
+def _samples_device(model: InitialModel, group: Group) -> Worker:
     def judge() -> Judge:
         raise NotImplementedError
 
-    return SamplesInParallel(ReferenceDevice(model, PacedGnn(model, group)),
-                             _Same(model.sample), judge, 2, group)
+    return Worker(ReferenceDevice(model), SamplesInParallel(model, 0, [1, 1]), group,
+                  Epochs(_Same(model.sample), judge, 2))
 
 
 class _Same:

@@ -16,7 +16,7 @@ from cocotb.task import bridge
 
 from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.reference.initial_model import InitialModel
 from hypercast.sim.cocotb_transport import CocotbTransport
 
@@ -31,8 +31,8 @@ async def training(dut: Any) -> None:
     transport = CocotbTransport(dut)
     await transport.reset()
 
-    def chip(model: InitialModel) -> ChipDevice:
-        return ChipDevice(transport, compile_job(model, job.config), model)
+    def chip(model: InitialModel) -> AloneChip:
+        return AloneChip(transport, compile_job(model, job.config), model)
 
     words, _, cycles = await bridge(compare_training)(job, chip)
     path.with_suffix(".json").write_text(json.dumps({

@@ -10,6 +10,7 @@ import numpy as np
 from hypercast.benches.figure import Figure
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import open_device, prepare
@@ -70,8 +71,8 @@ def _on_chip(graph: Graph, progress: Callable[[str], None]) -> list[Figure]:
     config = PRESETS["cora"]
     model = _model(graph, 0, 16)
     oracle = ReferenceDevice(model)
-    device = open_device("rtl", model, config, progress=progress).chip
-    assert device
+    device = open_device("rtl", model, config, progress=progress)
+    assert isinstance(device, AloneChip)
     words = Comparison()
     seconds = 0.0
     try:

@@ -13,7 +13,7 @@ import numpy as np
 from hypercast.benches.figure import Figure
 from hypercast.benches.trainings import BenchTraining
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
@@ -81,7 +81,7 @@ def _reference(training: BenchTraining) -> str:
     return _digest({name: value for name, value in device.snapshot().items() if name in kept})
 
 
-def _train(device: ChipDevice, training: BenchTraining) -> str:
+def _train(device: AloneChip, training: BenchTraining) -> str:
     """Digest of the weights that a chip ends with; the first core's."""
     for _ in range(training.epochs):
         device.train_step()
@@ -99,7 +99,7 @@ def _terminal(preset: str, progress: Callable[[str], None]) -> Figure:
     with SerialTerminal(board) as terminal:
         progress(f"karate through {terminal.name}, preset {preset}")
         device = open_device(f"serial:{terminal.name}@{_BAUD}", training.model(), training.config)
-        assert isinstance(device, ChipDevice)
+        assert isinstance(device, AloneChip)
         try:
             digest = _train(device, training)
         finally:
@@ -141,7 +141,7 @@ def _one(board: SimulatedSerialBoard, rng: random.Random,
         transport = SerialTransport(line, attempts=_ATTEMPTS, number=rng.randint(1, 0xFFFF))
         transport.reset()
         model = _SMALL.model()
-        device = ChipDevice(transport, compile_job(model, _SMALL.config), model)
+        device = AloneChip(transport, compile_job(model, _SMALL.config), model)
         right = _train(device, _SMALL) == expected
     except TransportError:
         return "given up", line.injected

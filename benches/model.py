@@ -12,6 +12,7 @@ from hypercast.benches.order_choice import order_figures
 from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
@@ -64,8 +65,8 @@ def _compare(shape: tuple[int, int, int, int, int], order: Sequence[str], config
     network = Network.of_widths([features, hidden, classes], orders=order)
     model = prepare(graph, network, Recipe(epochs=1, element_width=config.element_width))
     workload = Workload.of_model(model, config)
-    device = open_device("rtl", model, config, progress=progress).chip
-    assert device
+    device = open_device("rtl", model, config, progress=progress)
+    assert isinstance(device, AloneChip)
     try:
         for _ in range(_STEPS):
             device.train_step()

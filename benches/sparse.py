@@ -11,7 +11,7 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.memory_map import Listing
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare
@@ -55,7 +55,7 @@ def _model(graph: Graph) -> InitialModel:
     return prepare(graph, network, Recipe(epochs=1))
 
 
-def _alone(device: ChipDevice, job: Job, opcode: Opcode) -> tuple[int, int]:
+def _alone(device: AloneChip, job: Job, opcode: Opcode) -> tuple[int, int]:
     """Cycles and array words of a training step's instructions that read the input features."""
     region = job.regions[FEATURES]
     indices = {place.address for place in job.regions.values() if place.listing == Listing.INDEX}
@@ -79,7 +79,7 @@ def _measure(graph: Graph, config: Config, word_sparse: bool,
              progress: Callable[[str], None]) -> _Layer:
     model = _model(graph)
     job = compile_job(model, config, word_sparse=word_sparse)
-    device = ChipDevice(CxxrtlTransport(config, progress=progress), job, model)
+    device = AloneChip(CxxrtlTransport(config, progress=progress), job, model)
     try:
         device.train_step()
         snapshot = device.snapshot()

@@ -11,6 +11,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_arguments import graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.utilisation import Utilisation, utilisation
 from hypercast.host.training.prepare import open_device, prepare
@@ -99,8 +100,8 @@ def measure(graph: Graph, widths: Sequence[int], config: Config,
             progress: Callable[[str], None]) -> Step:
     """The first training step of a network of ``widths`` hidden features on a graph."""
     model = _model(graph, widths, config)
-    device = open_device("rtl", model, config, progress=progress).chip
-    assert device
+    device = open_device("rtl", model, config, progress=progress)
+    assert isinstance(device, AloneChip)
     try:
         device.train_step(record=True)
         assert device.profile

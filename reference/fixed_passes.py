@@ -73,12 +73,16 @@ class FixedPasses:
         ``Gradient`` of each parameter in the last backward pass.
     masks : dict
         Where hidden features were positive and kept, by the mask's name.
+    observer : callable
+        Called with a layer's number, and ``forward``, before its pass in training is computed.
 
     Raises
     ------
     InputError
         If an accumulator might overflow.
     """
+
+    observer: Callable[..., None] | None = None
 
     def __init__(self, network: Network, recipe: Recipe, sample: Sample, *,
                  trained: bool = True) -> None:
@@ -170,6 +174,8 @@ class FixedPasses:
     def forward_layer(self, number: int, step_key: int | None = None) -> None:
         """A layer, from its input to what is stored of its output; arguments as above."""
         during = Pass.EVALUATION if step_key is None else Pass.TRAINING
+        if self.observer and step_key is not None:
+            self.observer(number, forward=True)
         self._layers.run(self._graph.forward_of(number, during), step_key)
 
     def loss(self, during: Pass) -> LossRow:
@@ -194,6 +200,8 @@ class FixedPasses:
 
     def backward_layer(self, number: int) -> None:
         """Gradients of a layer's parameters, and of its input, but for the input features."""
+        if self.observer:
+            self.observer(number, forward=False)
         self._layers.run(self._graph.backward_of(number))
         self.gradients |= {gradient.parameter: self._layers.gradient(gradient)
                            for gradient in self._graph.gradients_of(number)}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which rows of its matrices a process has: all of them, unless several share a graph."""
 
-from collections.abc import Mapping
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -75,6 +75,21 @@ class AllRows:
             Exponent of the tensor.
         """
         return matrix
+
+    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+                transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
+        """The rows of others that ``with_neighbours`` adds; others are given those that they read.
+
+        Parameters
+        ----------
+        rows_of : callable
+            Gives some of the rows here: mantissas.
+        width : int
+            Columns of them.
+        transposed, name, exponent
+            As of ``with_neighbours``.
+        """
+        return np.empty((0, width), dtype=np.int64)
 
     def end_step(self) -> None:
         """The step has ended: what it left is what the next one takes."""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from docs.figures.training import trainer
 from hypercast.host.compiler.job import Job
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.timeline import IssuedInstruction
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.isa import Engine, Opcode
@@ -61,8 +62,8 @@ class Recording(NamedTuple):
 def record() -> Recording:
     """Train on the simulated chip and record a step."""
     with trainer("rtl") as training:
-        device = training.target.chip
-        assert device is not None
+        device = training.target
+        assert isinstance(device, AloneChip)
         for step in range(_STEP):
             device.train_step(record=step == _STEP - 1)
         profile, job = device.profile, device.job

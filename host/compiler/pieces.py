@@ -3,6 +3,7 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Self
 
 from hypercast.host.compiler.assembly import (
     assembled,
@@ -19,7 +20,7 @@ from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fitting
 from hypercast.host.compiler.memory_map import LABELS, RANKS
 from hypercast.host.compiler.operand_map import Parts
-from hypercast.host.compiler.piece_program import PIECES, PieceProgram, piece_entry
+from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, piece_entry
 from hypercast.host.compiler.rank_list import fill_ranks
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
@@ -30,7 +31,10 @@ from hypercast.reference.tensor import FEATURES, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, decode
 
-__all__ = ["Pieces", "compile_pieces"]
+__all__ = ["STEP_SUMS", "Pieces", "compile_pieces"]
+
+#: The piece of all layers forward and backward, in one program.
+STEP_SUMS = "step_sums"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +55,12 @@ class Pieces:
     job: Job
     layers: range
     crossing: dict[str, list[Tensor | None]]
+
+    @classmethod
+    def of_steps(cls, job: Job) -> Self:
+        """The pieces of a job of the whole network whose steps are in pieces."""
+        return cls(job=job, layers=range(1, len(job.rows)),
+                   crossing={STEP_SUMS: [None], EVALUATE: [None]})
 
     def parts(self, piece: str) -> list[tuple[str, Tensor | None]]:
         """Entry of each part of a piece, and what has to cross before it."""

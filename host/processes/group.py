@@ -13,7 +13,7 @@ from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.sample import Sample
 
-__all__ = ["Group"]
+__all__ = ["Group", "LoneGroup"]
 
 
 class Group(abc.ABC):
@@ -119,3 +119,32 @@ class Group(abc.ABC):
             self.exchange({}, {0: content})
             own = pickle.loads(content.data)
         return own
+
+
+class LoneGroup(Group):
+    """The group of one process: it leads nobody."""
+
+    def __init__(self) -> None:
+        super().__init__(0, 1)
+
+    def sum(self, values: IntArray) -> IntArray:
+        return values
+
+    def maximum(self, values: IntArray) -> IntArray:
+        return values
+
+    def tell(self, value: Any = None) -> Any:
+        return value
+
+    def gather(self, value: Any) -> list[Any]:
+        return [value]
+
+    def exchange(self, sent: Mapping[int, npt.NDArray[Any]],
+                 received: Mapping[int, npt.NDArray[Any]]) -> None:
+        return
+
+    def send(self, rank: int, value: Any) -> None:
+        raise NotImplementedError("a process alone has nobody to talk to")
+
+    def receive(self, rank: int) -> Any:
+        raise NotImplementedError("a process alone has nobody to talk to")

@@ -1,337 +1,286 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A chip behind a driver as a device that trains."""
+"""A chip that has a part of a training; sums of gradients pass the host on their way."""
 
-import operator
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 
-import numpy as np
-
-from hypercast.errors import InputError
-from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.compiler import compile_sampled, with_sample
-from hypercast.host.compiler.job import Job
-from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.movement import most_moves
-from hypercast.host.compiler.state import STATE
-from hypercast.host.runtime.driver import DeviceError, Driver
-from hypercast.host.runtime.image import brought_exponents
-from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
-from hypercast.host.runtime.state_transfer import read_parameters, write_state
-from hypercast.host.runtime.timeline import Profile, profile
-from hypercast.host.runtime.training_device import (
-    TrainingDevice,
-    exponents_of_training,
-    logits_tensor,
-)
+from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD, UPDATE
+from hypercast.host.compiler.pieces import STEP_SUMS, Pieces, compile_pieces
+from hypercast.host.runtime.chip import Chip
+from hypercast.host.runtime.chip_passes import ChipPasses
+from hypercast.host.runtime.part_device import Observer, PartDevice
+from hypercast.host.runtime.passes import Entries
+from hypercast.host.runtime.row_transfer import read_rows, write_rows
+from hypercast.host.runtime.state_transfer import read_sums, write_operands, write_sums
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
+from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
-from hypercast.reference.tensor import Pass, Tensor
+from hypercast.reference.step_sums import StepSums
+from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.training_state import TrainingState
 
 __all__ = ["ChipDevice"]
 
-#: Read after every run, besides ``METRIC_COUNTERS``.
-_SATURATIONS = "saturations"
 
+class ChipDevice(Chip, PartDevice):
+    """A chip that has a part of a training.
 
-class ChipDevice(TrainingDevice):
-    """A chip, real or simulated, that runs a compiled job.
+    Its memory holds one unit: a sample, a chunk, or the whole graph. If another one has been there
+    since, a unit goes forward again before it goes backward (re-materialisation, as in Huang et
+    al., GPipe, 2019). That takes cycles, and changes no bit.
 
-    If a step works ahead, it finds the sums of its sample's input features where the step before
-    left them. Those that none has left are made by a program of their own, whose cycles count. Sums
-    that saturate are counted when they are made. While it runs, lists of the next step are brought,
-    if the job has two places for them.
+    If others have rows of the same matrices, its programs end before each sum over neighbours. The
+    host reads the rows that others need, writes those of others below, and starts the next program.
+
+    Its weight bank holds one version of the weights. The host writes what passes take before they
+    begin, if something else is there. An update makes the newest from the master weights, of which
+    the chip has one version only.
 
     Parameters
     ----------
     transport : Transport
         How to reach it.
-    job : Job
+    pieces : Pieces
         What it runs.
     model : InitialModel
-        The model the job was compiled from.
+        The model they were compiled from.
+    programs : sequence of (Sample, Pieces)
+        What it runs of other units, if these have programs of their own.
     progress : callable
         Called with a line of text before each slow step.
-
-    Attributes
-    ----------
-    train_cycles, evaluate_cycles : int
-        Cycles of all training steps and evaluations so far.
-    profile : Profile or None
-        Profile of the last training step that was recorded.
     """
 
-    def __init__(self, transport: Transport, job: Job, model: InitialModel, *,
+    def __init__(self, transport: Transport, pieces: Pieces, model: InitialModel, *,
+                 programs: Sequence[tuple[Sample, Pieces]] = (),
                  progress: Callable[[str], None] = lambda text: None) -> None:
-        self._transport = transport
-        self._model = model
-        self._rules = model.rules()
-        self._limits: dict[str, int] = {}  # of programs that ran since the job was loaded
-        self._progress = progress
-        self._step = 0
-        self._sample = self._following = model.sample
-        # What a step trains on and works ahead for, after this one, if it is known.
-        self._later: tuple[Sample, Sample] | None = None
-        # The job of the step to come, and what was brought for it while the last one ran.
-        self._coming: Job | None = None
-        self._brought: tuple[Job, tuple[Sample, Sample]] | None = None
-        # What the sums are of that a step which works ahead left.
-        self._summed: Sample | None = None
-        self.train_cycles = 0
-        self.evaluate_cycles = 0
-        self._counters: dict[str, list[int]] | None = None
-        self._saturated = 0
-        self.saturations = 0
-        self.profile: Profile | None = None
-        self.driver = Driver(transport, job.config)
-        self._load(job)
-        self._set_step()
+        self.pieces = pieces
+        self._programs = [*programs, (model.sample, pieces)] if programs else []
+        #: Entries of the exponent file that are of other layers' tensors; the chip has none.
+        self._elsewhere: dict[Tensor, tuple[int, int | None]] = {}
+        self._keep_elsewhere(model.state)
+        #: The parameters after the last update, if they were read.
+        self._known: dict[Tensor, dict[str, IntArray]] | None = None
+        #: Which weights the bank holds, as far as they are known.
+        self._bank: dict[Tensor, Older] = {}
+        #: Whether passes may have been of another step than the next one.
+        self._moved = False
+        #: The exponent file as the step began.
+        self.begun: Entries = {}
+        #: Whose tensors are in the memory.
+        self.present: ChipPasses | None = None
+        self._observer: Observer | None = None
+        #: What programs have counted since the last update, or up to it.
+        self._of_step: dict[str, list[int]] = {}
+        self._phases_of_step: dict[str, int] = {}
+        self._ended = True
+        super().__init__(transport, pieces.job, model, progress=progress)
 
-    def _load(self, job: Job) -> None:
-        self.job = self._loaded = job
-        self._summed = self._coming = self._brought = None
-        self._limits.clear()
-        self.driver.load(job)
-        if "load" in job.entries:
-            self._execute(job, "load")
+    @property
+    def model(self) -> InitialModel:
+        """The model that the pieces were compiled from."""
+        return self._model
 
-    def _set_step(self) -> None:
-        self.driver.set_step(self._step, self._rules.step_key(self._step))
+    def observe(self, observer: Observer) -> None:
+        self._observer = observer
 
-    def train_step(self, *, record: bool = False) -> Metrics:
-        """One training step; returns the ``Metrics`` of its forward pass.
+    # A step.
 
-        With ``record``, its ``profile`` is kept; the transport raises ``TransportError`` if it
-        cannot record.
-        """
-        before, saturations = 0, 0
-        if self._coming is None and self.job.brought_early:
-            self.take(self._sample)
-        coming = self._coming
-        if coming is None:
-            coming = self.job.after_step() if self.job.ahead else self.job
-            if coming.counts_early:
-                self.driver.load_counts(coming)
-        if self.job.ahead and self._summed is not self._sample:
-            before, saturations = self._aggregate(coming)
-        self._summed = None
-        self._open(coming)
-        self.job, self._coming = coming, None
+    def begin_step(self) -> None:
+        self._rules.begin_step(self._step, self.entries())
+        self.set_entries({name: (exponent, None)
+                          for name, exponent in self._rules.raised.items()})
+        self.begun = self.entries()
+
+    def step_sums(self, sample: Sample) -> StepSums:
+        self.load(sample)
+        self.set_entries({**self.begun, EDGES: (sample.edge_exponent, None),
+                          FEATURES: (sample.features.exponent, None)})
+        if STEP_SUMS in self.pieces.crossing:
+            metrics, saturations = self.run(STEP_SUMS)
+        else:
+            metrics, saturations = self.run(FORWARD)
+            saturations += self.run(BACKWARD)[1]
+        return StepSums(gradients=read_sums(self.driver, self.job, self._model.state),
+                        entries=self.entries(), metrics=metrics, saturations=saturations)
+
+    def passes(self, sample: Sample, *, training: bool, step: int | None = None,
+               entries: Entries | None = None,
+               weights: Mapping[Tensor, Older] | None = None) -> ChipPasses:
+        return ChipPasses(self, sample, training=training,
+                          step=self._step if step is None else step, entries=entries,
+                          weights=weights)
+
+    def update(self, sums: StepSums, begun: Entries | None = None) -> None:
+        if begun is not None:
+            self._rules.begin_step(self._step, begun)
+        sums.check(self.job.config.accumulator_width)
+        self.present = self._known = None  # whose exponents are gone
+        self._bank = {}
+        if self._moved:
+            self._set_step()
+            self._moved = False
+        self.set_entries(sums.entries)
+        write_sums(self.driver, self.job, sums.gradients)
         self._patch()
-        if record:
-            self._transport.record()
-        metrics, cycles = self._run("train", meanwhile=self._bring)
-        if record:
-            self.profile = profile(self._transport.timeline(), self.job,
-                                   self.job.entries["train"], cycles, self.counters)
-        self.saturations = saturations + self._saturated
-        self.train_cycles += before + cycles
-        self._summed = self._following
+        self._piece(UPDATE)
+        self._ended = True
+        self.saturations = sums.saturations + self._saturated
+        self._model.sample.place.end_step()
         self._step += 1
-        return metrics
-
-    def _open(self, coming: Job) -> None:
-        """Give entries of the exponent file what they have to have in the step that begins.
-
-        Each access to the chip is one for which it waits, so the file is read once, and only what
-        differs is written.
-        """
-        found = self.driver.exponent_file(self.job)
-        brought = {name: (exponent, None) for name, exponent in brought_exponents(coming).items()}
-        self._rules.begin_step(self._step, found | brought)
-        file = {self.job.tensors[name]: entry for name, entry in found.items()}
-        entries: dict[int, tuple[int, int | None]] = {
-            self.job.tensors[name]: (exponent, None)
-            for name, exponent in self._rules.raised.items()}
-        if coming.ahead:
-            sums = (file | entries)[coming.tensors[SUMS]]
-            entries[coming.tensors[SUMS_AHEAD]] = self._ahead_entry(self._step + 1, sums)
-        entries.update((coming.tensors[name], entry) for name, entry in brought.items())
-        names = {number: name for name, number in coming.tensors.items()}
-        self.driver.set_entries(coming, {
-            names[number]: entry for number, entry in entries.items() if entry != file[number]})
-
-    def _patch(self) -> None:
-        """Replace the instructions that differ in the step that begins."""
-        job = self.job
-        # Without the next step's program, they take turns in one place.
-        wanted = dict(enumerate(job.program)) if job.ahead and not job.both_loaded else {}
-        wanted.update(updates_at(job, self._rules, self._step))
-        self.driver.update_program({
-            job.places[0] + row: instruction for row, instruction in wanted.items()})
-
-    def _aggregate(self, coming: Job) -> tuple[int, int]:
-        """Make the sums that the step of a job begins with; returns cycles and saturations."""
-        alone = self._following is self._sample and not coming.brought_early
-        if not alone:
-            self.driver.load_sample(with_sample(self.job, self._sample))
-        sums = self.driver.exponent_entry(self.job, SUMS)
-        self.driver.set_entries(self.job, {SUMS_AHEAD: self._ahead_entry(self._step, sums)})
-        cycles = self._execute(self.job, "aggregate_ahead")
-        saturations = self.driver.monitor.totals([_SATURATIONS])[_SATURATIONS]
-        if coming.brought_early:
-            self.driver.load_counts(coming)
-        elif not alone:
-            self.driver.load_sample(coming)
-        return cycles, saturations
-
-    def _bring(self) -> None:
-        """Bring what the next step reads, while this one runs, where that can be done."""
-        self._brought = None
-        if self._later and self.job.brought_early and self.driver.beside:
-            try:
-                job = with_sample(self.job.after_step(), *self._later)
-            except CapacityError:
-                return  # ``take`` makes room for it
-            self.driver.load_beside(job)
-            self._brought = job, self._later
-
-    def _ahead_entry(self, step: int, sums: tuple[int, int | None]) -> tuple[int, int | None]:
-        """The entry of sums that are made ahead: that which ``step`` would have given them."""
-        raised = self._rules.raised_in(step, {SUMS: sums})
-        return (raised[SUMS], None) if SUMS in raised else sums
-
-    def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
-        """Count cycles from those of a training that this one goes on with."""
-        self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
-
-    def take(self, sample: Sample, *following: Sample) -> None:
-        after, later = [*following, sample, sample][:2] if self.job.ahead else (sample, sample)
-        self._later = (after, later if len(following) > 1 else after) if following else None
-        self._sample, self._following = sample, after
-        brought, self._brought = self._brought, None  # what is loaded now may take its place
-        if brought and all(map(operator.is_, brought[1], (sample, after))):
-            self._coming = brought[0]
-            if not self._coming.counts_early:
-                self.driver.load_counts(self._coming)
-            return
-        job = None
-        for larger in dict.fromkeys((sample, after)):
-            try:
-                job = self._step_on(sample, after)
-                break
-            except CapacityError:
-                if self.job.plan.capacity is None:
-                    raise
-                self._compile_larger(larger)
-        self._coming = job or self._step_on(sample, after)
-        if not self.job.ahead:
-            self.job, self._coming = self._coming, None
-        self.driver.load_sample(self._coming or self.job)
-
-    def _step_on(self, sample: Sample, following: Sample) -> Job:
-        """The job of the step to come, on a sample."""
-        job = self.job.after_step() if self.job.ahead else self.job
-        return with_sample(job, sample, following)
-
-    def _compile_larger(self, sample: Sample) -> None:
-        """Go on with a program that has memory for ``sample``, in the same state."""
-        self._progress("a sample takes more memory than those before; compiling the program again")
-        state = self.state()
-        self._load(compile_sampled(self._model.with_sample(sample), self.job.config,
-                                   self.job.plan.capacity_for(sample), ahead=self.job.ahead,
-                                   pieces=self.job.pieces))
-        self.load_state(state)
-
-    @contextmanager
-    def lent(self, state: TrainingState) -> Iterator[Driver]:
-        """Lend the chip's driver to other programs; then the training is back, on its sample.
-
-        Parameters
-        ----------
-        state : TrainingState
-            What ``state`` gives now.
-        """
-        try:
-            yield self.driver
-        finally:
-            self._load(self._loaded)
-            self.load_state(state)
-            self.take(self._sample, self._following)
-
-    def run_lent(self, job: Job, entry: str) -> None:
-        """While the chip is lent, run a program of an evaluation, whose cycles count as such."""
-        self.evaluate_cycles += self.driver.run(job.start(entry), limit=most_moves(job, entry))
-        self._counters = None
 
     def evaluate(self) -> Metrics:
-        if "evaluate" not in self.job.entries:
-            raise InputError("a program whose steps work ahead cannot evaluate")
-        metrics, cycles = self._run("evaluate")
-        self.evaluate_cycles += cycles
-        return metrics
+        return self.run(EVALUATE)[0]
 
-    def _run(self, entry: str,
-             meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
-        cycles = self._execute(self.job, entry, meanwhile)
-        self._counters = None
-        totals = self.driver.monitor.totals([_SATURATIONS, *METRIC_COUNTERS])
-        self._saturated = totals[_SATURATIONS]
-        return counted_metrics(totals, self.job, self._model.sample), cycles
+    # What the memories hold.
 
-    def _execute(self, job: Job, entry: str,
-                 meanwhile: Callable[[], None] = lambda: None) -> int:
-        """Run a program of the job that is loaded; returns its cycles."""
-        if entry not in self._limits:
-            self._limits[entry] = most_moves(self._loaded, entry)
-        return self.driver.run(job.start(entry), limit=self._limits[entry], meanwhile=meanwhile)
+    def load(self, sample: Sample) -> None:
+        """Bring a unit, but for what comes from other boards."""
+        self._sample = sample
+        pieces = next((pieces for one, pieces in self._programs if one is sample), self.pieces)
+        if pieces is not self.pieces:
+            self._go_on_with(pieces)
+        if self.job.plan.capacity is None:
+            return  # there is no other
+        try:
+            job = with_sample(self.job, sample)
+        except CapacityError:
+            self._progress(
+                "a sample takes more memory than those before; compiling the program again")
+            self._go_on_with(self._larger(sample))
+            job = with_sample(self.job, sample)
+        self.job = job
+        self.driver.load_sample(job)
 
-    @property
-    def counters(self) -> dict[str, list[int]]:
-        """Counter name to a value per core, of the last run; read when they are asked for."""
-        if self._counters is None:
-            self._counters = self.driver.monitor.counters()
-        return self._counters
+    def _larger(self, sample: Sample) -> Pieces:
+        """Pieces that have memory for a sample."""
+        model, pieces = self._model.with_sample(sample), self.pieces
+        config, capacity = self.job.config, self.job.plan.capacity_for(sample)
+        if STEP_SUMS in pieces.crossing:
+            return Pieces.of_steps(
+                compile_sampled(model, config, capacity, ahead=False, pieces=True))
+        return compile_pieces(model, config, layers=pieces.layers, capacity=capacity)
 
-    @property
-    def phase_cycles(self) -> dict[str, int]:
-        """Phase name to cycles of the last run."""
-        cycles = self.driver.monitor.phase_cycles()
-        return dict(zip(map(str, self.job.phases), cycles, strict=False))
+    def _go_on_with(self, pieces: Pieces) -> None:
+        """Load other pieces, in the same state."""
+        state = self.state()
+        self.pieces = pieces
+        self._load(pieces.job)
+        self._write(state)
+        self._known = state.parameters
 
-    def snapshot(self) -> dict[str, IntArray]:
-        job, driver = self.job, self.driver
-        values: dict[str, IntArray] = {name: driver.matrix(job, name) for name in job.matrices}
-        for name in job.weights:
-            operands = [driver.operand(job, name, core) for core in range(job.config.cores)]
-            for core, operand in enumerate(operands):
-                if not np.array_equal(operand, operands[0]):
-                    raise DeviceError(f"core {core} holds other weights {name} than core 0")
-            values[name] = operands[0]
-            for kind, state in zip(STATE, driver.optimiser(job, name), strict=False):
-                values[f"{name}.{kind}"] = state
-        values["exponents"] = np.array([list(self.exponents().values())])
-        return values
+    def hold(self, step: int, weights: Mapping[Tensor, Older]) -> None:
+        """Let passes of a step (from 0) find these parameters, among others."""
+        self.driver.set_step(step, self._rules.step_key(step))
+        self._moved = True
+        other = {name: one.values for name, one in weights.items()
+                 if self._bank.get(name) is not one}
+        write_operands(self.driver, self.job, other)
+        self._bank |= {name: weights[name] for name in other}
 
-    def exponents(self) -> dict[Tensor, int]:
-        return exponents_of_training(self.driver.exponents(self.job).items())
+    def operands(self) -> dict[Tensor, Older]:
+        entry_of, entries = self._model.network.exponent_entry, self.entries()
+        self._bank = {
+            name: Older(self.driver.operand(self.job, name).reshape(
+                self._model.state.parameters[name]["master"].shape), entries[entry_of(name)][0])
+            for name in self.job.weights}
+        return dict(self._bank)
 
-    def logits(self) -> tuple[IntArray, int]:
-        name = logits_tensor(self._model.network)
-        return self.driver.matrix(self.job, name), self.driver.exponents(self.job)[name]
+    def entries(self) -> dict[Tensor, tuple[int, int | None]]:
+        # Of other layers, they are as they were set.
+        return self._elsewhere | self.driver.exponent_file(self.job)
+
+    def set_entries(self, entries: Entries) -> None:
+        own = self.job.tensors
+        self._elsewhere |= {name: entry for name, entry in entries.items() if name not in own}
+        self.driver.set_entries(
+            self.job, {name: entry for name, entry in entries.items() if name in own})
 
     def state(self) -> TrainingState:
+        if self._known is None:
+            self._known = super().state().parameters
         return TrainingState(
-            step=self._step, parameters=read_parameters(self.driver, self.job, self._model.state),
-            exponents={name: entry for name, entry in self.driver.exponent_file(self.job).items()
-                       if name.during != Pass.NEXT},
+            step=self._step, parameters=dict(self._known), exponents=self.entries(),
             momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
-        write_state(self.driver, self.job, self._model.network, state)
-        self._rules.momentum_exponents.load(state.momentum_exponents)
-        self._summed = None
-        self._step = state.step
-        self._set_step()
+        self._model.sample.place.keep(state.older)
+        self._write(state)
 
-    def close(self) -> None:
-        self._transport.close()
+    def _write(self, state: TrainingState) -> None:
+        self._known, self._bank = None, {}
+        self._keep_elsewhere(state)
+        super().load_state(state)
+
+    def _keep_elsewhere(self, state: TrainingState) -> None:
+        self._elsewhere = {name: entry for name, entry in state.exponents.items()
+                           if name not in self.pieces.job.tensors}
+
+    # Programs.
+
+    def run(self, piece: str,
+            taken: dict[tuple[str, int], IntArray] | None = None) -> tuple[Metrics, int]:
+        """All parts of a piece; returns the last one's metrics, and saturations of all.
+
+        Parameters
+        ----------
+        piece : str
+            One of ``PIECES``, or ``STEP_SUMS``.
+        taken : dict, optional
+            Piece and number of a part, to the rows of others that it took when it ran before; what
+            it takes now is added.
+        """
+        saturations, taken = 0, {} if taken is None else taken
+        for number, (entry, name) in enumerate(self.pieces.parts(piece)):
+            if name is not None:
+                if (piece, number) not in taken:
+                    taken[piece, number] = self._brought(name, transposed=piece == BACKWARD)
+                write_rows(self.driver, self.job, name, taken[piece, number],
+                           first=len(self._sample.labels))
+            if piece == EVALUATE:
+                metrics, cycles = self._run(entry)
+                self.evaluate_cycles += cycles
+            else:
+                metrics = self._piece(entry)
+            saturations += self._saturated
+        return metrics, saturations
+
+    def _brought(self, name: Tensor, *, transposed: bool) -> IntArray:
+        """The rows of others of a tensor that this unit reads; others are given its own."""
+        driver, job = self.driver, self.job
+
+        def rows_of(rows: IntArray) -> IntArray:
+            return read_rows(driver, job, name, rows)
+
+        entry = self._model.network.exponent_entry(name)
+        return self._sample.place.brought(
+            rows_of, job.regions[name].columns, transposed=transposed, name=name,
+            exponent=driver.exponent_entry(job, entry)[0])
+
+    def _piece(self, entry: str) -> Metrics:
+        """Run a program of a step."""
+        if self._ended:
+            self._of_step, self._phases_of_step, self._ended = {}, {}, False
+        metrics, cycles = self._run(entry)
+        self.train_cycles += cycles
+        if self._observer:
+            self._observer.spend(entry, cycles)
+        for name, values in super().counters.items():
+            before = self._of_step.get(name, [0] * len(values))
+            self._of_step[name] = [sum(pair) for pair in zip(before, values, strict=True)]
+        for phase, spent in super().phase_cycles.items():
+            self._phases_of_step[phase] = self._phases_of_step.get(phase, 0) + spent
+        return metrics
 
     @property
-    def chip(self) -> "ChipDevice":
-        return self
+    def counters(self) -> dict[str, list[int]]:
+        """Counter name to a value per core, of all programs of the last step here."""
+        return self._of_step
+
+    @property
+    def phase_cycles(self) -> dict[str, int]:
+        """Phase name to cycles of all programs of the last step here."""
+        return self._phases_of_step

@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from hypercast.host.compiler.evaluation import LOSS, Evaluation, compile_evaluation
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.reference.initial_model import InitialModel
@@ -29,7 +29,7 @@ class ChipJudge(Judge):
 
     Parameters
     ----------
-    chip : ChipDevice
+    chip : Chip
         The chip.
     model : InitialModel
         What it trains, with the whole graph as its sample.
@@ -42,7 +42,7 @@ class ChipJudge(Judge):
         If the chip does not hold a layer.
     """
 
-    def __init__(self, chip: ChipDevice, model: InitialModel, *,
+    def __init__(self, chip: Chip, model: InitialModel, *,
                  progress: Callable[[str], None] = lambda text: None) -> None:
         super().__init__(model.network, model.recipe, model.sample)
         self._chip = chip

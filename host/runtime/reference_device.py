@@ -6,6 +6,9 @@ from collections.abc import Mapping
 import numpy as np
 
 from hypercast.errors import InputError
+from hypercast.host.runtime.part_device import Observer, PartDevice
+from hypercast.host.runtime.passes import Entries
+from hypercast.host.runtime.reference_passes import ReferencePasses
 from hypercast.host.runtime.training_device import (
     TrainingDevice,
     exponents_of_training,
@@ -15,6 +18,7 @@ from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
+from hypercast.reference.rows import Older
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Pass, Tensor
@@ -23,7 +27,7 @@ from hypercast.reference.training_state import TrainingState
 __all__ = ["ReferenceDevice"]
 
 
-class ReferenceDevice(TrainingDevice):
+class ReferenceDevice(TrainingDevice, PartDevice):
     """The fixed-point reference.
 
     Parameters
@@ -32,6 +36,8 @@ class ReferenceDevice(TrainingDevice):
         What is trained.
     oracle : FixedGnn, optional
         Trains it; one is made if it is not given.
+    layers : range, optional
+        Numbers of the layers (from 1) that passes go through; all of them if not given.
 
     Attributes
     ----------
@@ -39,8 +45,12 @@ class ReferenceDevice(TrainingDevice):
         Trains it.
     """
 
-    def __init__(self, model: InitialModel, oracle: FixedGnn | None = None) -> None:
+    def __init__(self, model: InitialModel, oracle: FixedGnn | None = None,
+                 layers: range | None = None) -> None:
         self.oracle = oracle or FixedGnn(model)
+        self._layers = layers or range(1, len(model.network.layers) + 1)
+        self._evaluated: ReferencePasses | None = None
+        self._observer: Observer | None = None
         self.saturations = 0
 
     def train_step(self, *, record: bool = False) -> Metrics:
@@ -51,33 +61,58 @@ class ReferenceDevice(TrainingDevice):
         self.saturations = self.oracle.saturations.total() - before
         return metrics
 
-    def begin_step(self) -> None:
-        """Begin a step on several samples: for each, ``take`` and ``step_sums``; then ``update``.
+    # What a ``PartDevice`` does.
+
+    def observe(self, observer: Observer) -> None:
+        """Tell an observer each pass in training from now on, before it is computed.
+
+        Those of ``step_sums`` are told layer by layer, as rows of others may come in between.
         """
+        def begins(number: int, *, forward: bool) -> None:
+            observer.compute(self.oracle.sample, range(number, number + 1), forward=forward)
+
+        self.oracle.observer, self._observer = begins, observer
+
+    def begin_step(self) -> None:
         self.oracle.begin_step()
 
-    def step_sums(self) -> StepSums:
-        """The ``StepSums`` of the present sample."""
+    def step_sums(self, sample: Sample) -> StepSums:
+        if sample is not self.oracle.sample:
+            self.oracle.take(sample)
         return self.oracle.step_sums()
 
-    def update(self, sums: StepSums) -> None:
-        """End the step, by the sums over all its samples, wherever they were computed."""
+    def passes(self, sample: Sample, *, training: bool, step: int | None = None,
+               entries: Entries | None = None,
+               weights: Mapping[Tensor, Older] | None = None) -> ReferencePasses:
+        key = self.oracle.rules.step_key(self.oracle.step if step is None else step)
+        found = ReferencePasses(self.oracle, sample, self._layers, key if training else None,
+                                entries=entries, weights=weights, observer=self._observer)
+        if not training:
+            self._evaluated = found
+        return found
+
+    def update(self, sums: StepSums, begun: Entries | None = None) -> None:
+        if begun is not None:
+            self.oracle.rules.begin_step(self.oracle.step, begun)
         before = self.oracle.saturations.total()
         self.oracle.update(sums)
         self.saturations = sums.saturations + self.oracle.saturations.total() - before
 
+    def operands(self) -> dict[Tensor, Older]:
+        oracle = self.oracle
+        return {name: Older(oracle.tensors[name], oracle.exponents[name]) for name in oracle.kept}
+
     def entries(self) -> dict[Tensor, tuple[int, int | None]]:
-        """Exponent and peak of every entry of the exponent file."""
         return self.oracle.exponents.entries()
 
-    def set_entries(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
-        """Go on with other exponents and peaks."""
+    def set_entries(self, entries: Entries) -> None:
         self.oracle.exponents.load(entries)
 
     def take(self, sample: Sample, *following: Sample) -> None:
         self.oracle.take(sample)
 
     def evaluate(self) -> Metrics:
+        self._evaluated = None
         return self.oracle.evaluate()
 
     def snapshot(self) -> dict[str, IntArray]:
@@ -97,7 +132,8 @@ class ReferenceDevice(TrainingDevice):
 
     def logits(self) -> tuple[IntArray, int]:
         name = logits_tensor(self.oracle.network)
-        return self.oracle.tensors[name], self.oracle.exponents[name]
+        passes = self._evaluated.passes if self._evaluated else self.oracle
+        return passes.tensors[name], passes.exponents[name]
 
     def state(self) -> TrainingState:
         return self.oracle.state()

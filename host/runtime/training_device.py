@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A device that trains: the interface of the NumPy reference and of a chip."""
+"""Devices that train: the interface of the NumPy reference and of a chip."""
 
 import abc
 from collections.abc import Iterable
@@ -13,13 +13,13 @@ from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.reference.training_state import TrainingState
 
 if TYPE_CHECKING:
-    from hypercast.host.runtime.chip_device import ChipDevice
+    from hypercast.host.runtime.chip import Chip
 
-__all__ = ["TrainingDevice", "exponents_of_training", "logits_tensor"]
+__all__ = ["Device", "TrainingDevice", "exponents_of_training", "logits_tensor"]
 
 
-class TrainingDevice(abc.ABC):
-    """Trains one job, step by step.
+class Device(abc.ABC):
+    """What has a training, or a part of one: its state, and what its last step left.
 
     Attributes
     ----------
@@ -28,26 +28,6 @@ class TrainingDevice(abc.ABC):
     """
 
     saturations: int
-
-    @abc.abstractmethod
-    def train_step(self, *, record: bool = False) -> Metrics:
-        """One training step; returns the ``Metrics`` of its forward pass.
-
-        With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
-        """
-
-    @abc.abstractmethod
-    def take(self, sample: Sample, *following: Sample) -> None:
-        """Go on with another ``Sample``; those ``following`` it may be given, if they are known.
-
-        Two of them are of use: a step can aggregate for the next one, and meanwhile the host can
-        bring what that one will read.
-
-        Raises
-        ------
-        CapacityError
-            If the device has not enough memory for it.
-        """
 
     @abc.abstractmethod
     def evaluate(self) -> Metrics:
@@ -85,9 +65,33 @@ class TrainingDevice(abc.ABC):
         """Release the device."""
 
     @property
-    def chip(self) -> "ChipDevice | None":
+    def chip(self) -> "Chip | None":
         """The chip's device, if there is one, however it is wrapped."""
         return None
+
+
+class TrainingDevice(Device):
+    """Trains one job, step by step."""
+
+    @abc.abstractmethod
+    def train_step(self, *, record: bool = False) -> Metrics:
+        """One training step; returns the ``Metrics`` of its forward pass.
+
+        With ``record``, a simulated chip keeps its ``profile``; other devices have none and refuse.
+        """
+
+    def take(self, sample: Sample, *following: Sample) -> None:
+        """Go on with another ``Sample``; those ``following`` it may be given, if they are known.
+
+        Two of them are of use: a step can aggregate for the next one, and meanwhile the host can
+        bring what that one will read.
+
+        Raises
+        ------
+        CapacityError
+            If the device has not enough memory for it.
+        """
+        raise NotImplementedError("what shares samples with others draws them itself")
 
 
 def logits_tensor(network: Network) -> Tensor:

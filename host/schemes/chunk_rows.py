@@ -4,14 +4,18 @@
 It gives what ``StaleChunks`` does, chunk by chunk.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from hypercast.host.schemes.graph_parts import renumbered
+from hypercast.host.schemes.shared_rows import Halo, SharedRows
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import (
@@ -24,7 +28,9 @@ from hypercast.reference.stale_rows import (
 )
 from hypercast.reference.tensor import FEATURES, Tensor
 
-__all__ = ["ChunkRows", "GraphInChunks", "chunks_of", "in_rows_of_chunks"]
+__all__ = ["ChunkRows", "GraphInChunks", "chunks_of", "in_rows_of_chunks", "with_own_rows"]
+
+_NONE = np.empty(0, dtype=np.int64)
 
 
 class GraphInChunks(AllRows):
@@ -58,6 +64,13 @@ class GraphInChunks(AllRows):
         if not is_exact(name):
             self._now[name] = np.asarray(matrix, dtype=np.int64), exponent, transposed
         return matrix
+
+    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+                transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
+        if not is_exact(name):
+            self.with_neighbours(rows_of(np.arange(len(self.chunks))), transposed=transposed,
+                                 name=name, exponent=exponent)
+        return np.empty((0, width), dtype=np.int64)
 
     def taken(self, name: Tensor, ranks: IntArray, rows: IntArray, exponent: int, *,
               transposed: bool) -> IntArray:
@@ -99,13 +112,16 @@ class ChunkRows(AllRows):
         Vertices to train on, of all chunks.
     outgoing : scipy.sparse array
         (R, V) transposed edges.
+    others : dict
+        Whether edges are transposed, to the ranks of the rows of others that they name, ascending.
     features : array or scipy.sparse array
         X of all vertices.
     """
 
     def __init__(self, graph: GraphInChunks, ranks: IntArray, trained: int, outgoing: SparseArray,
-                 features: IntMatrix) -> None:
+                 others: Mapping[bool, IntArray], features: IntMatrix) -> None:
         self._graph = graph
+        self.others = others
         self._ranks = ranks
         self._trained = trained
         self._outgoing = outgoing
@@ -129,6 +145,14 @@ class ChunkRows(AllRows):
         return self._graph.taken(name, self._ranks, matrix.astype(np.int64), exponent,
                                  transposed=transposed).astype(matrix.dtype, copy=False)
 
+    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+                transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
+        if is_exact(name):
+            return np.empty((0, width), dtype=np.int64)
+        rows = rows_of(np.arange(len(self._ranks)))
+        return self._graph.taken(name, self._ranks, rows, exponent,
+                                 transposed=transposed)[self.others[transposed]]
+
 
 def in_rows_of_chunks(model: InitialModel) -> InitialModel:
     """The model of one whose sample's place is ``StaleChunks``, with ``GraphInChunks`` there."""
@@ -145,10 +169,43 @@ def chunks_of(sample: Sample) -> Iterator[Sample]:
     outgoing = edges.T.tocsr()
     for number in range(int(graph.chunks.max()) + 1):
         ranks = np.flatnonzero(graph.chunks == number)
+        others = {transposed: np.setdiff1d(matrix[ranks].indices, ranks).astype(np.int64)
+                  for transposed, matrix in ((False, edges), (True, outgoing))}
         yield replace(
             sample, edges=(edges[ranks],) * len(sample.edges),
             features=Mantissas(features.values[ranks], features.exponent),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
             loss_weights=sample.loss_weights[ranks],
             place=ChunkRows(graph, ranks, sample.training_vertices, outgoing[ranks],
-                            features.values))
+                            others, features.values))
+
+
+def with_own_rows(model: InitialModel, sample: Sample) -> InitialModel:
+    """The model of a chunk, or of the whole graph, as a chip holds it.
+
+    Its rows are those of the chunk, and below them those of others that its edges name.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The whole graph's; its sample's place is ``GraphInChunks``.
+    sample : Sample
+        The chunk, as of ``chunks_of``; or that of the model.
+    """
+    whole, edges, place = model.sample.features, sample.edges[0], sample.place
+    others, ranks = {False: _NONE, True: _NONE}, np.arange(len(sample.labels))
+    if isinstance(place, ChunkRows):
+        others, ranks = dict(place.others), place.ranks
+    local = {transposed: renumbered(matrix, ranks, others[transposed]) for transposed, matrix in (
+        (False, edges), (True, place.transposed(edges)))}
+    rows = ranks
+    if AGGREGATE_FIRST in model.network.feature_orders:  # which never change
+        rows = np.concatenate([ranks, others[False]])
+    return model.with_sample(replace(
+        sample, edges=(local[False],) * len(sample.edges),
+        features=Mantissas(whole.values[rows], whole.exponent),
+        place=SharedRows(
+            ranks, sample.training_vertices, local[True],
+            {transposed: Halo(sent={}, received={0: len(rows)} if len(rows) else {})
+             for transposed, rows in others.items()}, sample.element_width,
+            sample.features.values)))

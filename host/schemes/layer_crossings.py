@@ -4,30 +4,12 @@
 from collections.abc import Sequence
 from typing import NamedTuple, Self
 
+from hypercast.host.runtime.passes import Crossing
 from hypercast.reference.network import Network
 from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import Kind, Tensor
 
-__all__ = ["Crossing", "Routes", "crossings"]
-
-
-class Crossing(NamedTuple):
-    """A tensor that a board makes and another one needs.
-
-    Attributes
-    ----------
-    tensor : Tensor
-        The tensor, of a training step.
-    source, target : int
-        Ranks of the boards.
-    masked : bool
-        Whether its mask crosses with it.
-    """
-
-    tensor: Tensor
-    source: int
-    target: int
-    masked: bool = False
+__all__ = ["Routes", "crossings"]
 
 
 def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list[Crossing]:

@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The samples of a step are dealt to boards; gradient sums cross between them once a step."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from hypercast.host.cluster.assignment import turns
-from hypercast.host.processes.group import Group
-from hypercast.host.runtime.sampled_device import SampledDevice, Samples
-from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.schemes.total import Totals
-from hypercast.reference.judge import Judge
-from hypercast.reference.metrics import LOSS_UNIT
-from hypercast.reference.step_sums import StepSums
+from hypercast.host.schemes.actions import Actions, Begin, End, Maximum, ReadState, Through, Update
+from hypercast.host.schemes.scheme import Scheme, Trained
+from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.sample import Sample
+from hypercast.reference.training_state import TrainingState
 
 __all__ = ["SamplesInParallel"]
 
@@ -20,39 +18,37 @@ __all__ = ["SamplesInParallel"]
 _NOTHING = -(1 << 20)
 
 
-class SamplesInParallel(SampledDevice):
-    """One of several devices that train on samples together, step by step.
-
-    Every rank has the whole model, and takes some of each step's samples.
+class SamplesInParallel(Scheme):
+    """Every board has the whole model, and takes some of each step's samples.
 
     Parameters
     ----------
-    device, source, judge, micro_batches
-        As those of ``SampledDevice``; the same on all ranks.
-    group : Group
-        The ranks, no more than there are samples in a step.
+    model, rank
+        As of ``Scheme``.
     counts : sequence of int
-        How many samples of a step each rank takes; about as many if none are given.
+        How many samples of a step each board takes; a step has at least one for each board.
     """
 
-    #: What all ranks have to do at the same time.
-    TOGETHER = frozenset({"train_step", "load_state"})
+    def __init__(self, model: InitialModel, rank: int, counts: Sequence[int]) -> None:
+        super().__init__(model, rank)
+        self._turns = turns(counts)
 
-    def __init__(self, device: TrainingDevice, source: Samples, judge: Callable[[], Judge],
-                 micro_batches: int, group: Group, counts: Sequence[int] = ()) -> None:
-        super().__init__(device, source, judge, micro_batches)
-        self._turns = turns(counts or [len(range(rank, micro_batches, group.size))
-                                       for rank in range(group.size)])
-        self._group = group
-        self._totals = Totals(group, device.state(), LOSS_UNIT * source.first.loss_scale)
-
-    def _share(self, numbers: Sequence[int]) -> Sequence[int]:
+    def own(self, numbers: Sequence[int]) -> Sequence[int]:
         return [number for number, rank in zip(numbers, self._turns, strict=False)
-                if rank == self._group.rank]
+                if rank == self._rank]
 
-    def _largest(self, exponent: int | None) -> int:
-        own = np.array([_NOTHING if exponent is None else exponent])
-        return int(self._group.maximum(own)[0])
+    def step(self, samples: Sequence[Sample]) -> Actions[Trained]:
+        largest = max((sample.edge_exponent for sample in samples), default=_NOTHING)
+        [exponent] = yield from Maximum(np.array([largest]))
+        yield from Begin()
+        found = None
+        for sample in samples:
+            sums = yield from Through(sample.with_edge_exponent(int(exponent)))
+            found = sums if found is None else found + sums
+        total = yield from self._totals.of(found)
+        saturations = yield from Update(total)
+        yield from End()
+        return Trained(total.metrics, saturations)
 
-    def _total(self, sums: StepSums | None) -> StepSums:
-        return self._totals.of(sums)
+    def state(self) -> Actions[TrainingState | None]:
+        return None if self._rank else (yield from ReadState())

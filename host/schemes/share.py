@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens the devices of boards that share a training: the leader's, and those of the others."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,24 +15,22 @@ from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.files.array_digest import array_digest
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup, boards_of
-from hypercast.host.runtime.training_device import TrainingDevice
+from hypercast.host.runtime.epochs import Epochs
 from hypercast.host.schemes.board_memory import check_boards
 from hypercast.host.schemes.chunk_rows import chunks_of, in_rows_of_chunks
 from hypercast.host.schemes.chunks_in_pipeline import ChunksInPipeline
-from hypercast.host.schemes.graph_in_parallel import GraphInParallel, StaleGraphInParallel
+from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.layer_seconds import layer_seconds
-from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline, SampledPipeline
-from hypercast.host.schemes.led_device import LedDevice, follow
-from hypercast.host.schemes.older_weights_pipeline import (
-    OlderWeightsPipeline,
-    SampledOlderWeightsPipeline,
-)
+from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline
+from hypercast.host.schemes.older_weights_pipeline import OlderWeightsPipeline
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
 from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.sharing import agree, versions
+from hypercast.host.schemes.worker import Worker
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
+from hypercast.reference.sample import Sample
 
 __all__ = ["Share"]
 
@@ -67,7 +65,7 @@ class Share:
         self._devices = (devices or SharedDevices()).on(self._cluster)
         self.division: Division | None = None
 
-    def lead_graph(self, shares: Iterator[Any]) -> LedDevice:
+    def lead_graph(self, shares: Iterator[Any]) -> Worker:
         """The leader's device, for a training on a whole graph; gives the others their parts.
 
         Parameters
@@ -83,18 +81,18 @@ class Share:
         group = self._on_cluster(own)
         if alone:
             group.divide(alone)
-        return LedDevice(self._of_graph(own, group), group)
+        return self._of_graph(own, group)
 
     def follow_graph(self) -> None:
         """On other ranks: train with the leader until its device is closed."""
         agree(self._group, {"version": versions()})
         model: InitialModel = self._group.tell() if self._scheme == LAYERS else self._group.deal()
         group = self._on_cluster(model)
-        follow(self._of_graph(model, group), group)
+        self._of_graph(model, group).follow()
 
-    def lead_samples(self, *arguments: Any) -> LedDevice:
+    def lead_samples(self, *arguments: Any) -> Worker:
         """The leader's device, for a training on samples; arguments as of ``follow_samples``."""
-        return LedDevice(*self._of_samples(*arguments))
+        return self._of_samples(*arguments)
 
     def follow_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
                        judge: Callable[[], Judge]) -> None:
@@ -111,46 +109,45 @@ class Share:
         judge : callable
             Makes what evaluates.
         """
-        follow(*self._of_samples(model, identity, source, judge))
+        self._of_samples(model, identity, source, judge).follow()
 
     def _of_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
-                    judge: Callable[[], Judge]) -> tuple[TrainingDevice, Group]:
+                    judge: Callable[[], Judge]) -> Worker:
         agree(self._group, {"version": versions(), **identity,
                             "prepared": {"sha256": _digest(model)}})
         check_boards(model, self._assignment, self._cluster, self._group.size)
-        group = self._on_cluster(model)
-        parts = source, judge, model.recipe.micro_batches
+        group, count = self._on_cluster(model), model.recipe.micro_batches
+        epochs = Epochs(source, judge, count)
         if self._scheme == LAYERS:
-            stale = self._assignment.stale
-            return (SampledOlderWeightsPipeline if stale else SampledPipeline)(
-                self._pipeline(model, group, source.capacity), *parts), group
-        device = self._devices.of_samples(model, group, source.capacity)
-        return SamplesInParallel(device, *parts, group, self._assignment.micro_batches), group
+            return self._pipeline(model, group, source.capacity, epochs)
+        counts = self._assignment.micro_batches or [
+            len(range(rank, count, group.size)) for rank in range(group.size)]
+        return Worker(self._devices.of_samples(model, group, source.capacity),
+                      SamplesInParallel(model, group.rank, counts), group, epochs)
 
-    def _of_graph(self, model: InitialModel, group: Group) -> TrainingDevice:
+    def _of_graph(self, model: InitialModel, group: Group) -> Worker:
         if self._scheme == LAYERS:
             return self._pipeline(model, group)
-        stale = self._assignment.stale
-        return (StaleGraphInParallel if stale else GraphInParallel)(
-            self._devices.of_rows(model, group), model, group)
+        device = self._devices.of_rows(model, group)
+        return Worker(device, GraphInParallel(model, group.rank), group)
 
     def _pipeline(self, model: InitialModel, group: Group,
-                  capacity: Callable[[], Capacity] | None = None) -> LayersInPipeline:
-        assignment = self._assignment
+                  capacity: Callable[[], Capacity] | None = None,
+                  epochs: Epochs | None = None) -> Worker:
+        assignment, rank = self._assignment, group.rank
         runs = runs_of_layers(model.network, model.sample, group.size, assignment.runs)
+        chunks: Sequence[Sample] = ()
+        scheme: LayersInPipeline
         if assignment.chunks:
             model = in_rows_of_chunks(model)
             chunks = [*chunks_of(model.sample)]
-            return ChunksInPipeline(self._devices.of_chunks(model, group, runs[group.rank], chunks),
-                                    model, group, runs, chunks)
-        staleness = weight_staleness(assignment, model)
-        if staleness:
-            device = self._devices.of_older_weights(
-                model, group, runs[group.rank], capacity, staleness)
-            return OlderWeightsPipeline(
-                device, model, group, staleness, runs, assignment.in_flight)
-        device = self._devices.of_layers(model, group, runs[group.rank], capacity)
-        return LayersInPipeline(device, model, group, runs, assignment.in_flight)
+            scheme = ChunksInPipeline(model, rank, runs, chunks)
+        else:
+            overlapping = epochs and assignment.older_weights
+            scheme = (OlderWeightsPipeline if overlapping else LayersInPipeline)(
+                model, rank, runs, assignment.in_flight, weight_staleness(assignment, model))
+        device = self._devices.of_layers(model, group, runs[rank], capacity, chunks)
+        return Worker(device, scheme, group, epochs)
 
     def _on_cluster(self, model: InitialModel) -> Group:
         """The group, with clocks if it stands for the boards of a cluster."""

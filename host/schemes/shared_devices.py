@@ -3,35 +3,31 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_sampled
 from hypercast.host.compiler.pieces import Pieces, compile_pieces
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.processes.group import Group
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.part_device import PartDevice
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.stepped_chip import SteppedChip
-from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.schemes.chunk_chip import ChunkChip
-from hypercast.host.schemes.older_weights_chip import OlderWeightsChip
-from hypercast.host.schemes.older_weights_stage import OlderWeightsReference
-from hypercast.host.schemes.paced_chip import PacedChip
-from hypercast.host.schemes.paced_gnn import PacedGnn
-from hypercast.host.schemes.part_chip import PartChip
-from hypercast.host.schemes.reference_stage import ReferenceStage
+from hypercast.host.schemes.chunk_rows import with_own_rows
 from hypercast.host.schemes.shared_rows import SharedRows
-from hypercast.host.schemes.stage_chip import StageChip
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Mantissas, Sample
+from hypercast.rtl.config import Config
 
-__all__ = ["SharedDevices"]
+__all__ = ["SharedDevices", "open_part"]
 
 REFERENCE = "reference"
 #: Fields of a configuration that change no cycle: how much there is room for.
@@ -102,54 +98,30 @@ class SharedDevices:
                     f"has them, or another --cluster", "device", name)
 
     def of_samples(self, model: InitialModel, group: Group,
-                   capacity: Callable[[], Capacity]) -> TrainingDevice:
-        """A device with the whole model, whose steps are in pieces."""
-        if not self.is_chip(group.rank):
-            return ReferenceDevice(model, PacedGnn(model, group))
-        config = self._device.config
-        job = compile_sampled(model, config, capacity(), ahead=False, pieces=True)
-        return PacedChip(SteppedChip(self._transport(group), job, model, progress=self._progress),
-                         group)
+                   capacity: Callable[[], Capacity]) -> PartDevice:
+        """A device with the whole network, that takes samples."""
+        return open_part(
+            model, self._device.config, capacity, progress=self._progress,
+            transport=partial(self._transport, group.rank) if self.is_chip(group.rank) else None)
 
     def of_layers(self, model: InitialModel, group: Group, layers: range,
-                  capacity: Callable[[], Capacity] | None) -> TrainingDevice:
-        """A device with a run of layers: a ``StageDevice``."""
+                  capacity: Callable[[], Capacity] | None,
+                  chunks: Sequence[Sample] = ()) -> PartDevice:
+        """A device with a run of layers, that takes the graph, samples, or chunks of the graph."""
         if not self.is_chip(group.rank):
-            return ReferenceStage(model, layers)
-        pieces = self._pieces(model, layers, capacity)
-        chip = StageChip(self._transport(group), pieces, model, progress=self._progress)
-        chip.spent = group.spend
-        return chip
+            return ReferenceDevice(model, layers=layers)
 
-    def of_older_weights(self, model: InitialModel, group: Group, layers: range,
-                         capacity: Callable[[], Capacity] | None,
-                         staleness: Sequence[int]) -> TrainingDevice:
-        """A device with a run of layers, and older weights: an ``OlderWeightsStage``."""
-        if not self.is_chip(group.rank):
-            return OlderWeightsReference(model, layers, staleness)
-        pieces = self._pieces(model, layers, capacity)
-        chip = OlderWeightsChip(self._transport(group), pieces, model, staleness,
-                                progress=self._progress)
-        chip.spent = group.spend
-        return chip
+        def compiled(model: InitialModel) -> Pieces:
+            return compile_pieces(model, self._device.config, layers=layers,
+                                  capacity=capacity() if capacity else None)
 
-    def of_chunks(self, model: InitialModel, group: Group, layers: range,
-                  chunks: Sequence[Sample]) -> TrainingDevice:
-        """A device with a run of layers, that takes chunks of a graph: a ``StageDevice``."""
-        if not self.is_chip(group.rank):
-            return ReferenceStage(model, layers)
-        chip = ChunkChip(self._transport(group), model, self._device.config, layers, chunks,
-                         progress=self._progress)
-        chip.spent = group.spend
-        return chip
+        if not chunks:
+            return self._chip(model, group, compiled(model))
+        whole, *others = (compiled(with_own_rows(model, one)) for one in (model.sample, *chunks))
+        return self._chip(model, group, whole, tuple(zip(chunks, others, strict=True)))
 
-    def _pieces(self, model: InitialModel, layers: range,
-                capacity: Callable[[], Capacity] | None) -> Pieces:
-        return compile_pieces(model, self._device.config, layers=layers,
-                              capacity=capacity() if capacity else None)
-
-    def of_rows(self, model: InitialModel, group: Group) -> TrainingDevice:
-        """A device with some rows of a graph, whose steps are in pieces; all ranks call this."""
+    def of_rows(self, model: InitialModel, group: Group) -> PartDevice:
+        """A device with some rows of a graph, and the whole network; all ranks call this."""
         sample, features = model.sample, model.sample.features
         assert isinstance(sample.place, SharedRows)
         sample.place.connect(group)
@@ -157,11 +129,48 @@ class SharedDevices:
             features = Mantissas(sample.place.bring_features(features.exponent),
                                  features.exponent)
         if not self.is_chip(group.rank):
-            return ReferenceDevice(model, PacedGnn(model, group))
-        pieces = compile_pieces(model.with_sample(replace(sample, features=features)),
-                                self._device.config)
-        return PacedChip(PartChip(self._transport(group), pieces, model, progress=self._progress),
-                         group)
+            return ReferenceDevice(model)
+        return self._chip(model, group, compile_pieces(
+            model.with_sample(replace(sample, features=features)), self._device.config))
 
-    def _transport(self, group: Group) -> Transport:
-        return open_transport(self.name(group.rank), self._device.config, progress=self._progress)
+    def _chip(self, model: InitialModel, group: Group, pieces: Pieces,
+              programs: Sequence[tuple[Sample, Pieces]] = ()) -> ChipDevice:
+        return ChipDevice(self._transport(group.rank), pieces, model, programs=programs,
+                          progress=self._progress)
+
+    def _transport(self, rank: int) -> Transport:
+        return open_transport(self.name(rank), self._device.config, progress=self._progress)
+
+
+def open_part(model: InitialModel, config: Config, capacity: Callable[[], Capacity],
+              edges: CompiledEdges | None = None, *,
+              transport: Callable[[], Transport] | None = None,
+              progress: Callable[[str], None] = lambda text: None) -> PartDevice:
+    """A device with the whole network, that takes samples.
+
+    Parameters
+    ----------
+    model : InitialModel
+        What is trained.
+    config : Config
+        Configuration of a chip.
+    capacity : callable
+        Gives the ``Capacity`` of the samples, for a chip.
+    edges : CompiledEdges, optional
+        The model's, if they have been compiled.
+    transport : callable, optional
+        Opens a chip; without it, the device is the reference.
+    progress : callable
+        Called with a line of text before each slow step.
+
+    Raises
+    ------
+    CapacityError
+        If the job does not fit the configuration.
+    TransportError
+        If there is no such board.
+    """
+    if transport is None:
+        return ReferenceDevice(model)
+    job = compile_sampled(model, config, capacity(), edges, ahead=False, pieces=True)
+    return ChipDevice(transport(), Pieces.of_steps(job), model, progress=progress)

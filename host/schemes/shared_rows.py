@@ -113,19 +113,6 @@ class SharedRows(AllRows):
 
     def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
-        """Rows of others of a matrix, from them; they send theirs at the same time.
-
-        Parameters
-        ----------
-        rows_of : callable
-            Gives some of the rows here.
-        width : int
-            Columns of them.
-        transposed : bool
-            Whether edges are transposed.
-        name, exponent
-            The matrix, and its exponent in this step.
-        """
         halo = self._halos[transposed]
         sent = {board: np.ascontiguousarray(rows_of(rows), dtype=self._sent_type)
                 for board, rows in halo.sent.items()}

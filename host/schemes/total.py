@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all ranks found together: sums and maxima of arrays."""
+"""What all boards found together: sums and maxima of arrays, as actions."""
 
 from collections.abc import Mapping
 
 import numpy as np
 
 from hypercast.errors import InputError
-from hypercast.host.processes.group import Group
+from hypercast.host.schemes.actions import Actions, Maximum, Sum
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums
@@ -25,21 +25,18 @@ class Totals:
 
     Parameters
     ----------
-    group : Group
-        The ranks.
     state : TrainingState
         State of the training, for names and shapes.
     unit : float
         Unit of the losses.
     """
 
-    def __init__(self, group: Group, state: TrainingState, unit: float) -> None:
-        self._group = group
+    def __init__(self, state: TrainingState, unit: float) -> None:
         self._shapes = {name: arrays["master"].shape for name, arrays in state.parameters.items()}
         self._names = list(state.exponents)
         self._unit = unit
 
-    def of(self, sums: StepSums | None) -> StepSums:
+    def of(self, sums: StepSums | None) -> Actions[StepSums]:
         """The sum of what all ranks give; None is nothing, and one rank gives more than that.
 
         Raises
@@ -52,24 +49,26 @@ class Totals:
         if sums is not None:
             gradients = [np.ravel(sums.gradients[name]) for name in self._shapes]
             own = np.concatenate([*gradients, _flat(sums.metrics), [sums.saturations]])
+        total = yield from Sum(own)
         *parts, metrics, [saturations] = np.split(
-            self._group.sum(own), np.cumsum([*sizes, 4 * len(_METRICS)]))
+            total, np.cumsum([*sizes, 4 * len(_METRICS)]))
+        entries = yield from self.entries(sums.entries if sums else {})
         return StepSums(
             gradients={name: values.reshape(shape) for (name, shape), values in zip(
                 self._shapes.items(), parts, strict=True)},
             metrics=self._metrics(metrics), saturations=int(saturations),
-            entries=self.entries(sums.entries if sums else {}))
+            entries=entries)
 
-    def metrics(self, metrics: Metrics) -> Metrics:
+    def metrics(self, metrics: Metrics) -> Actions[Metrics]:
         """The sum of all ranks' ``Metrics``."""
-        return self._metrics(self._group.sum(_flat(metrics)))
+        return self._metrics((yield from Sum(_flat(metrics))))
 
     def _metrics(self, values: IntArray) -> Metrics:
         loss, correct, wrong, vertices = values.reshape(len(_METRICS), 4)
         return Metrics(loss, correct, wrong, vertices, self._unit)
 
     def entries(self, entries: Mapping[Tensor, tuple[int, int | None]],
-                ) -> dict[Tensor, tuple[int, int | None]]:
+                ) -> Actions[dict[Tensor, tuple[int, int | None]]]:
         """Every entry of the exponent file: of peaks, the largest of any rank.
 
         Parameters
@@ -88,7 +87,7 @@ class Totals:
             If exponents differ.
         """
         pairs = [entries.get(name, (None, None)) for name in self._names]
-        exponents, negated, peaks = self._group.maximum(np.array([
+        exponents, negated, peaks = yield from Maximum(np.array([
             [_NOTHING if exponent is None else sign * exponent for exponent, _ in pairs]
             for sign in (1, -1)] + [[_NOTHING if peak is None else peak for _, peak in pairs]]))
         for name, most, least in zip(self._names, exponents, -negated, strict=True):

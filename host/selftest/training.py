@@ -8,7 +8,7 @@ import numpy as np
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.selftest.finding import Finding
@@ -58,7 +58,7 @@ def check_training(transport: Transport, config: Config) -> Iterator[Finding]:
     model = _model(config)
     reference = ReferenceDevice(model)
     try:
-        device = ChipDevice(transport, compile_job(model, config), model)
+        device = AloneChip(transport, compile_job(model, config), model)
         device.train_step()
         found = device.snapshot()
     except DeviceError as error:

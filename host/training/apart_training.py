@@ -15,9 +15,9 @@ from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.processes.apart import apart
 from hypercast.host.processes.group import Group
-from hypercast.host.schemes.led_device import LedDevice
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import IntArray
@@ -121,7 +121,7 @@ class ApartTraining:
         """What boards are given of the graph, see ``graph_shares``; they can be had once."""
         return self._shares
 
-    def open(self, group: Group) -> LedDevice:
+    def open(self, group: Group) -> Worker:
         """The device, in the initial state; called once. Boards open theirs by their names."""
         given = self._given
         self._share = Share(group, given.assignment, given.cluster,

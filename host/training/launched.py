@@ -15,15 +15,14 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.processes.board_processes import BoardProcesses, Telephone
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.schemes.led_device import LedDevice
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.metrics import Metrics
-from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
@@ -77,7 +76,7 @@ class Launched(NamedTuple):
             device = training.open(group=group, waves=None, transport=None, progress=progress)
         else:
             device = share.lead_graph(_shares(telephone))
-        _serve(cast(LedDevice, device), share.division, telephone)
+        _serve(cast(Worker, device), share.division, telephone)
 
 
 def _run(group: Group, telephone: Telephone | None, launched: Launched) -> None:
@@ -96,7 +95,7 @@ def _shares(telephone: Telephone) -> Iterator[Any]:
         del found, value
 
 
-def _serve(device: LedDevice, division: Division | None, telephone: Telephone) -> None:
+def _serve(device: Worker, division: Division | None, telephone: Telephone) -> None:
     """Call what this is told to of the leader's device, until it is to be closed."""
     result: Any = division
     while True:
@@ -116,7 +115,7 @@ def _serve(device: LedDevice, division: Division | None, telephone: Telephone) -
 
 
 class _LaunchedChip:
-    """The leader's chip, as far as it can be asked: its attributes are those of a ``ChipDevice``.
+    """The leader's chip, as far as it can be asked: its attributes are those of a ``Chip``.
     """
 
     profile = None  # which several boards do not keep
@@ -189,9 +188,6 @@ class LaunchedDevice(TrainingDevice):
         metrics: Metrics = self._call("train_step")
         return metrics
 
-    def take(self, sample: Sample, *following: Sample) -> None:
-        raise NotImplementedError("boards take their samples themselves")
-
     def evaluate(self) -> Metrics:
         metrics: Metrics = self._call("evaluate")
         return metrics
@@ -221,8 +217,8 @@ class LaunchedDevice(TrainingDevice):
         return found
 
     @property
-    def chip(self) -> ChipDevice | None:
-        return cast(ChipDevice, _LaunchedChip(self._call)) if self._on_chip else None
+    def chip(self) -> Chip | None:
+        return cast(Chip, _LaunchedChip(self._call)) if self._on_chip else None
 
     def close(self) -> None:
         """End the processes."""

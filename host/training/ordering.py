@@ -7,7 +7,7 @@ import numpy as np
 
 from hypercast.host.cycle_model.default_orders import default_orders, panel_words
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.sampled_device import AHEAD_STEPS
+from hypercast.host.runtime.epochs import AHEAD_STEPS
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe

@@ -16,11 +16,10 @@ from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.epochs import AHEAD_STEPS
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.sampled_device import AHEAD_STEPS
-from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.transport.transport import Transport
@@ -200,7 +199,6 @@ def training_data(graph: Graph, recipe: Recipe,
 def open_device(name: str, model: InitialModel, config: Config, *,
                 capacity: Capacity | None = None,
                 edges: CompiledEdges | None = None, ahead: bool = False,
-                pieces: bool = False,
                 waves: Waves | None = None, transport: Transport | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> TrainingDevice:
     """A device that trains ``model``.
@@ -219,8 +217,6 @@ def open_device(name: str, model: InitialModel, config: Config, *,
         The model's, if they have been compiled.
     ahead : bool
         Whether steps on samples are to work ahead where they can.
-    pieces : bool
-        Whether steps are in pieces, so that they take several samples. They do not work ahead then.
     transport : Transport, optional
         To a chip, whatever the name is.
     waves : Waves, optional
@@ -237,8 +233,8 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     """
     if transport is None and name == "reference":
         return ReferenceDevice(model)
-    job = compile_sampled(model, config, capacity, edges, ahead=ahead, pieces=pieces) \
-        if capacity else compile_job(model, config, edges=edges, pieces=pieces)
+    job = compile_sampled(model, config, capacity, edges, ahead=ahead) \
+        if capacity else compile_job(model, config, edges=edges)
     if transport is None:
         transport = open_transport(name, config, waves=waves, progress=progress)
-    return (SteppedChip if pieces else ChipDevice)(transport, job, model, progress=progress)
+    return AloneChip(transport, job, model, progress=progress)

@@ -28,7 +28,7 @@ from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weigh
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.schemes.led_device import LedDevice
+from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.curves import Curves
@@ -515,7 +515,7 @@ class Trainer:
         It is kept with the run, for the report.
         """
         target = self.target
-        time = target.virtual_time() if isinstance(target, LedDevice | LaunchedDevice) else None
+        time = target.virtual_time() if isinstance(target, LaunchedDevice | Worker) else None
         if time and self._keeper:
             self._keeper.folder.boards(time)
         return time

@@ -21,18 +21,22 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.graphs.interchange.weights import load_weights
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.host.processes.group import Group
-from hypercast.host.runtime.checked_device import CheckedDevice
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.processes.group import Group, LoneGroup
+from hypercast.host.runtime.check import Check
+from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.chip_judge import ChipJudge
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.epochs import AHEAD_STEPS, Epochs
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
+from hypercast.host.runtime.single_device import SingleDevice
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.graph_parts import in_chunks, in_stale_parts
 from hypercast.host.schemes.graph_shares import graph_shares
 from hypercast.host.schemes.sample_source import SampleSource
+from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.shared_devices import SharedDevices, open_part
+from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.kept_staleness import staleness_of
 from hypercast.host.training.layer_numbers import check_layer_numbers
@@ -230,25 +234,31 @@ class Training:
         if self._assignment.chunks:
             return ReferenceDevice(in_chunks(self.initial, self._assignment.chunks))
         device: TrainingDevice
-        if self._older:
-            device = ReferenceDevice(self.initial, OlderWeightsGnn(self.initial, self._older))
-        else:
-            on_chip = transport is not None or self._device.name != "reference"
-            device = open_device(self._device.name, self.initial, self._device.config,
-                                 capacity=self.samples.capacity() if self.samples else None,
-                                 edges=self.edges if on_chip else None, waves=waves,
-                                 transport=transport, ahead=self.samples is not None
-                                 and len(self.samples) >= AHEAD_STEPS,
-                                 pieces=self.recipe.micro_batches > 1, progress=progress)
-            if self._check:
-                device = CheckedDevice(
-                    device, ReferenceDevice(self.initial), self._device.config.lanes)
-        if self.samples:
-            chip = device.chip
-            judge = partial(self._judge_on, chip, progress) \
-                if chip and self._device.evaluate_on == ON_DEVICE else self._judge
-            device = SampledDevice(device, self.samples, judge, self.recipe.micro_batches)
-        return device
+        name, config = self._device.name, self._device.config
+        on_chip = transport is not None or name != "reference"
+        edges = self.edges if on_chip else None
+        older = OlderWeightsGnn(self.initial, self._older) if self._older else None
+        if self.samples and self.recipe.micro_batches > 1:
+            part = ReferenceDevice(self.initial, older) if older else open_part(
+                self.initial, config, self.samples.capacity, edges, progress=progress,
+                transport=(lambda: transport or open_transport(
+                    name, config, waves=waves, progress=progress)) if on_chip else None)
+            return Worker(part, SamplesInParallel(self.initial, 0, [self.recipe.micro_batches]),
+                          LoneGroup(), self._epochs(part.chip, progress))
+        device = ReferenceDevice(self.initial, older) if older else open_device(
+            name, self.initial, config, edges=edges, waves=waves, transport=transport,
+            capacity=self.samples.capacity() if self.samples else None,
+            ahead=self.samples is not None and len(self.samples) >= AHEAD_STEPS, progress=progress)
+        check = Check(ReferenceDevice(self.initial), config.lanes) \
+            if self._check and not older else None
+        epochs = self._epochs(device.chip, progress) if self.samples else None
+        return SingleDevice(device, epochs, check) if epochs or check else device
+
+    def _epochs(self, chip: Chip | None, progress: Callable[[str], None]) -> Epochs:
+        assert self.samples
+        judge = partial(self._judge_on, chip, progress) \
+            if chip and self._device.evaluate_on == ON_DEVICE else self._judge
+        return Epochs(self.samples, judge, self.recipe.micro_batches)
 
     def follow(self, group: Group) -> None:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""
@@ -271,7 +281,7 @@ class Training:
         """What evaluates parameters that are trained on samples, on the host."""
         return Judge(self.network, self.recipe, self._whole_graph())
 
-    def _judge_on(self, chip: ChipDevice, progress: Callable[[str], None]) -> Judge:
+    def _judge_on(self, chip: Chip, progress: Callable[[str], None]) -> Judge:
         """What evaluates parameters on the chip that trains them, or the host if they do not fit.
         """
         whole = self._whole_graph()

@@ -21,7 +21,7 @@ class Transport:
 @pytest.mark.parametrize(("digest", "outcome"), [("right", "right"), ("other", "wrong")])
 def test_outcomes(digest, outcome, monkeypatch):
     monkeypatch.setattr(link, "SerialTransport", lambda line, **options: Transport())
-    monkeypatch.setattr(link, "ChipDevice", lambda transport, job, model: None)
+    monkeypatch.setattr(link, "AloneChip", lambda transport, job, model: None)
     monkeypatch.setattr(link, "_train", lambda device, training: digest)
     assert link._one(Board(), random.Random(1), "right")[0] == outcome
 

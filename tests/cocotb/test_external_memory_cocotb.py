@@ -11,7 +11,7 @@ from cocotbext.axi import AxiBus, AxiRam
 
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import to_verilog
 from hypercast.rtl.export.interfaces import channel_bytes
@@ -47,7 +47,7 @@ async def trains(dut):
     await transport.reset()
 
     def chip(model):
-        return ChipDevice(transport, compile_job(model, TRAINING.config), model)
+        return AloneChip(transport, compile_job(model, TRAINING.config), model)
 
     words, _, _ = await bridge(compare_training)(TRAINING, chip)
     assert words.equal == words.words > 0, str(words)

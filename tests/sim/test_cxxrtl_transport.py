@@ -6,7 +6,7 @@ import contextlib
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.rtl.config import PRESETS
@@ -40,7 +40,7 @@ def test_groups_of_cores(threads):
                           config=config, hidden=(5,)).model()
     reference = ReferenceDevice(model)
     with contextlib.closing(CxxrtlTransport(config, threads=threads)) as transport:
-        device = ChipDevice(transport, compile_job(model, config), model)
+        device = AloneChip(transport, compile_job(model, config), model)
         for _ in range(2):
             device.train_step()
             reference.train_step()

@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.host.compiler import movement
-from hypercast.host.runtime import chip_device
+from hypercast.host.runtime import chip
 
 
 @pytest.fixture(autouse=True)
@@ -13,5 +13,5 @@ def half_of_what_programs_may_move(monkeypatch):
 
     So every training on a chip shows that the compiler's bound is one.
     """
-    monkeypatch.setattr(chip_device, "most_moves",
+    monkeypatch.setattr(chip, "most_moves",
                         lambda job, entry: movement.most_moves(job, entry) // 2)

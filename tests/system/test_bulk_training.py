@@ -11,7 +11,7 @@ import pytest
 from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime import xdma_channels, xdma_transport
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.driver import DeviceError, Driver
 from hypercast.host.runtime.image import Stripes
@@ -79,7 +79,7 @@ def test_a_training_equals_the_reference_and_loads_faster(config):
         def open_chip(model, bulk=bulk):
             chip, job = Counting(config, bulk=bulk), compile_job(model, config)
             begun = chip.cycle
-            device = ChipDevice(chip, job, model)
+            device = AloneChip(chip, job, model)
             took[bulk] = chip.cycle - begun, chip.accesses
             return device
         words, _, _ = compare_training(training(config), open_chip)
@@ -163,7 +163,7 @@ def test_memory_that_a_program_does_not_use_is_written_meanwhile(config, striped
             chips.append(chip)
             chip.close, close = (lambda: None), chip.close
             chip.end = close
-            return ChipDevice(chip, job, model)
+            return AloneChip(chip, job, model)
         words, _, cycles[streams] = compare_training(training(config), open_chip)
         assert words.words and words.equal == words.words, str(words)
     quiet, chip = chips
@@ -234,7 +234,7 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
     """A program runs, or a reset is under way; the next load makes the chip as good as new."""
     model = training(WIDE).model()
     job = compile_job(model, WIDE)
-    device = ChipDevice(chip, job, model)
+    device = AloneChip(chip, job, model)
     place = bulk_address(1, Space.GRADIENTS, 64)
     chip.write(register("entry"), job.entries["train"])
     chip.write(register("control"), Control.START)
@@ -252,7 +252,7 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
     with pytest.raises(TransportError, match=r"bulk write at 0x40000\w+ was refused"):
         chip.write_bulk(striped_address(Space.FEATURES, all_cores), bytes(16))
     reset_chip(chip)
-    words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(
+    words, _, _ = compare_training(training(WIDE), lambda model: AloneChip(
         chip, compile_job(model, WIDE), model))
     assert words.words and words.equal == words.words, str(words)
 
@@ -314,6 +314,6 @@ def test_a_training_by_xdma(chip, monkeypatch):
     with pytest.raises(TransportError, match=r"DMA read at 0x\w+ of /dev/xdma0_c2h_0 failed: I"):
         transport.read_bulk(bulk_address(0, Space.FEATURES, 0), 64)
     reset_chip(transport)
-    words, _, _ = compare_training(training(WIDE), lambda model: ChipDevice(transport, job, model))
+    words, _, _ = compare_training(training(WIDE), lambda model: AloneChip(transport, job, model))
     assert words.words and words.equal == words.words, str(words)
     assert card.transfers > 100

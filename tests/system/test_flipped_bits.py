@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
@@ -64,7 +64,7 @@ class Chip:
         def flip():
             words[word, bit // 32] ^= np.uint32(1 << bit % 32)
         reset_chip(self._transport)
-        device = ChipDevice(self._transport, self._job, self._model)
+        device = AloneChip(self._transport, self._job, self._model)
         device.train_step()
         flip()
         try:

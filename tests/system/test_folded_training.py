@@ -5,7 +5,7 @@ import pytest
 
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.rtl.config import PRESETS
 from hypercast.sim.serial_board import SimulatedSerialBoard
@@ -20,7 +20,7 @@ def train(board):
     def open_chip(model):
         transport = SerialTransport(board)
         transport.reset()
-        return ChipDevice(transport, compile_job(model, CONFIG), model)
+        return AloneChip(transport, compile_job(model, CONFIG), model)
 
     words, _, cycles = compare_training(TRAINING, open_chip)
     assert words.equal == words.words > 0, words.first_difference

@@ -9,7 +9,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.movement import most_moves
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.limits import PATIENCE
@@ -26,7 +26,7 @@ def training():
 def device():
     """A loaded chip, to be sabotaged."""
     model = training()
-    device = ChipDevice(CxxrtlTransport(NARROW), compile_job(model, NARROW), model)
+    device = AloneChip(CxxrtlTransport(NARROW), compile_job(model, NARROW), model)
     device.job, device.model = compile_job(model, NARROW), model
     yield device
     device.close()

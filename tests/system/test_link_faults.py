@@ -6,7 +6,7 @@ import random
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.rtl.layouts import flit
@@ -28,7 +28,7 @@ def chip(*faults):
     """A loaded chip, then faulty."""
     model = training()
     transport = CxxrtlTransport(WIDE)
-    device = ChipDevice(transport, compile_job(model, WIDE), model)
+    device = AloneChip(transport, compile_job(model, WIDE), model)
     for fault in faults:
         transport.inject(fault)
     return device

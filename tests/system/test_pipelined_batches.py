@@ -8,7 +8,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import AGGREGATE_FIRST, Network
 from hypercast.reference.recipe import Recipe
@@ -19,7 +19,7 @@ from tests.system.chips import WIDE
 def step(model, *, ahead):
     """Counters and cycles of a training step that finds its sums there if it works ahead."""
     job = compile_job(model, WIDE, ahead=ahead)
-    device = ChipDevice(CxxrtlTransport(WIDE), job, model)
+    device = AloneChip(CxxrtlTransport(WIDE), job, model)
     try:
         device.train_step()
         before = device.train_cycles

@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.trace import CLOCK_MHZ, trace_events
 from hypercast.host.runtime.utilisation import utilisation
@@ -71,7 +71,7 @@ def test_counters_of_phases_are_the_registers(config):
     job = dataclasses.replace(job, program=program)
 
     def open_chip():
-        return ChipDevice(open_transport("rtl", config), job, model)
+        return AloneChip(open_transport("rtl", config), job, model)
 
     def registers_before(number):
         chip = open_chip()

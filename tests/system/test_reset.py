@@ -6,7 +6,7 @@ import random
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.driver import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
@@ -32,7 +32,7 @@ def training():
 def check(training):
     """Load the chip and train: two steps end in the reference's bits."""
     model, job, transport, expected = training
-    device = ChipDevice(transport, job, model)
+    device = AloneChip(transport, job, model)
     for _ in range(2):
         device.train_step()
     found = device.snapshot()
@@ -44,7 +44,7 @@ def test_a_program_that_was_given_up(training):
     """At once, and in the middle of a step; the next load resets the chip."""
     model, job, transport, _ = training
     for moves in (0, LIMIT_UNIT):
-        device = ChipDevice(transport, job, model)
+        device = AloneChip(transport, job, model)
         with pytest.raises(DeviceError, match="RUNAWAY"):
             device.driver.run(job.start("train"), limit=moves)
         device.driver.load(job)

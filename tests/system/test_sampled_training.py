@@ -16,10 +16,11 @@ from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import Comparison, compare
+from hypercast.host.runtime.epochs import Epochs
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.single_device import SingleDevice
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Layer, Network
@@ -75,7 +76,7 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, resid
     notices = []
     job = compile_job(model, config, capacity=capacity or Capacity.of(samples),
                       ahead=ahead, resident=resident)
-    chip = ChipDevice(open_chip(config), job, model, progress=notices.append)
+    chip = AloneChip(open_chip(config), job, model, progress=notices.append)
     total = Comparison()
     try:
         ends = len(samples) // 2, len(samples)
@@ -190,7 +191,7 @@ def test_a_batch_that_nobody_announced():
     reference = ReferenceDevice(model_of(network, recipe, small))
     job = compile_job(model, WIDE, capacity=Capacity(rows=small.rows, edges=1.0), ahead=True,
                       resident=True)
-    chip, total = ChipDevice(CxxrtlTransport(WIDE), job, model), Comparison()
+    chip, total = AloneChip(CxxrtlTransport(WIDE), job, model), Comparison()
     try:
         for taken in ((small, small, small), (small, small, large), (small, large, small),
                       (others[-1], small, large), (small,), (), (), (large, small, others[0])):
@@ -221,7 +222,7 @@ class Source:
         return (self._samples[number * len(self) + one] for one in numbers)
 
 
-def test_a_sampled_device_works_ahead():
+def test_epochs_on_a_chip_work_ahead():
     """Also after a state was loaded; bits are the same, and cycles fewer."""
     network, recipe = network_of("gcn", order=AGGREGATE_FIRST, dropout=0.0), Recipe()
     samples = samples_of(network, recipe, "gcn", draw="nodes", vertices=120)
@@ -230,14 +231,14 @@ def test_a_sampled_device_works_ahead():
         model = model_of(network, recipe, samples[0])
         job = compile_sampled(model, WIDE, Capacity.of(samples), ahead=ahead)
         assert job.ahead == ahead
-        chip = ChipDevice(CxxrtlTransport(WIDE), job, model)
-        device = SampledDevice(chip, Source(samples), judge=dict)
+        chip = AloneChip(CxxrtlTransport(WIDE), job, model)
+        device = SingleDevice(chip, Epochs(Source(samples), judge=dict))
         try:
             device.train_step()
             begun = device.state()
             device.train_step()
             states.append(device.state())
-            cycles.append(device.train_cycles)
+            cycles.append(chip.train_cycles)
             device.load_state(begun)
             device.train_step()
             states.append(device.state())

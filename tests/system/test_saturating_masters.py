@@ -4,8 +4,9 @@
 import numpy as np
 import pytest
 
-from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.check import Check
 from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.single_device import SingleDevice
 from hypercast.host.training.prepare import open_device, prepare
 from hypercast.reference.initial_parameters import initial_parameters
 from hypercast.reference.network import Network
@@ -26,7 +27,8 @@ def test_masters_saturate_alike(optimiser):
                   for name, values in initial_parameters(network, 0).items()}
     model = prepare(graph, network, recipe, NARROW, parameters)
     oracle = ReferenceDevice(model)
-    device = CheckedDevice(open_device("rtl", model, NARROW), oracle, NARROW.lanes)
+    device = SingleDevice(
+        open_device("rtl", model, NARROW), check=Check(oracle, NARROW.lanes))
     try:
         for _ in range(recipe.epochs):
             device.train_step()

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import Driver, MismatchError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.serial.discovery import discover
@@ -39,7 +39,7 @@ def board():
 def open_chip(line, model, **options):
     transport = SerialTransport(line, **options)
     transport.reset()
-    return ChipDevice(transport, compile_job(model, TINY), model)
+    return AloneChip(transport, compile_job(model, TINY), model)
 
 
 def test_the_command_line_through_a_pseudo_terminal(board):
@@ -98,7 +98,7 @@ def start_forever(board):
     """Let the board train and train; returns the device."""
     transport, model = SerialTransport(board), TRAINING.model()
     transport.reset()
-    device = ChipDevice(transport, compile_job(model, TINY), model)
+    device = AloneChip(transport, compile_job(model, TINY), model)
     transport.write(register("entry"), device.job.entries["train"])
     transport.write(register("repeat"), 1000)
     transport.write(register("control"), Control.START)

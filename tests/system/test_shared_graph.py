@@ -8,10 +8,11 @@ import pytest
 
 from hypercast.host.cluster.division import Division
 from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.schemes.graph_in_parallel import GraphInParallel, StaleGraphInParallel
+from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
-from hypercast.host.schemes.part_chip import PartChip
+from hypercast.host.schemes.worker import Worker
 from hypercast.reference.stale_rows import SMOOTHING_ONE, StaleParts
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.host.processes.thread_group import on_ranks
@@ -46,12 +47,14 @@ def check(config, optimiser="sgd", transport=None, vertices=75, smoothing=None):
     def train(group):
         model = models[group.rank].with_sample(parts[group.rank])
         model.sample.place.connect(group)
-        device = ReferenceDevice(model) if group.rank else PartChip(
+        device = ReferenceDevice(model) if group.rank else ChipDevice(
             transport or CxxrtlTransport(config), compile_pieces(model, config), model)
         try:
-            shared = (GraphInParallel if smoothing is None else StaleGraphInParallel)(
-                device, model, group)
-            return ([shared.train_step() for _ in range(STEPS)], shared.evaluate()), device.state()
+            scheme = GraphInParallel(model, group.rank)
+            worker = Worker(device, scheme, group)
+            trained = [worker.carry_out(scheme.step([model.sample])).metrics
+                       for _ in range(STEPS)]
+            return (trained, worker.carry_out(scheme.evaluate())), device.state()
         finally:
             device.close()
 

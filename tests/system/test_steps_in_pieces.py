@@ -5,9 +5,10 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.pieces import Pieces
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
@@ -26,7 +27,7 @@ def check(network, config, samples, recipe, each=2, transport=None):
     model, other = (InitialModel.of(network, recipe, samples[0]) for _ in range(2))
     reference = ReferenceDevice(other)
     job = compile_job(model, config, capacity=Capacity.of(samples), pieces=True)
-    chip = SteppedChip(transport or CxxrtlTransport(config), job, model)
+    chip = ChipDevice(transport or CxxrtlTransport(config), Pieces.of_steps(job), model)
     try:
         for first in range(0, len(samples), each):
             step = samples[first:first + each]
@@ -34,11 +35,8 @@ def check(network, config, samples, recipe, each=2, transport=None):
             found = []
             for device in (reference, chip):
                 device.begin_step()
-                parts = []
-                for sample in step:
-                    device.take(sample.with_edge_exponent(exponent))
-                    parts.append(device.step_sums())
-                total = StepSums.total(parts)
+                total = StepSums.total(
+                    device.step_sums(sample.with_edge_exponent(exponent)) for sample in step)
                 device.update(total)
                 found.append((total, device))
             (expected, _), (sums, _) = found

@@ -16,7 +16,7 @@ from hypercast.host.compiler.resident_rows import ResidentRows
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
@@ -49,7 +49,7 @@ def device_of(network, sample, config=CONFIG, capacity=True):
     """A chip that trains on a sample, with capacity for others like it, and what it tells."""
     model, notices = InitialModel.of(network, RECIPE, sample), []
     job = compile_job(model, config, capacity=Capacity.of([sample]) if capacity else None)
-    return ChipDevice(FakeChip(config), job, model, progress=notices.append), notices
+    return AloneChip(FakeChip(config), job, model, progress=notices.append), notices
 
 
 def test_memory_is_made_once_for_all_samples_of_a_size():
@@ -138,7 +138,7 @@ def test_steps_work_ahead_where_they_can(order, change, expected):
         count = one.rows[number] if number or not expected else \
             ResidentRows.of(one.origin.rows, config).count
         assert [rows_of(core, count, config.cores) for core in range(config.cores)] in levels
-    device = ChipDevice(FakeChip(config), job, model)
+    device = AloneChip(FakeChip(config), job, model)
     if expected:
         with pytest.raises(ValueError, match="whose steps work ahead cannot evaluate"):
             device.evaluate()
@@ -148,7 +148,7 @@ def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
     network, (small, other) = samples_of(20, 15)
     model = InitialModel.of(network.ordered([AGGREGATE_FIRST] * 2), RECIPE, small)
     job = compile_sampled(model, CONFIG, Capacity.of([small]), ahead=True)
-    device, runs = ChipDevice(FakeChip(CONFIG), job, model), []
+    device, runs = AloneChip(FakeChip(CONFIG), job, model), []
     run = device.driver.run
     device.driver.run = lambda entry, **options: runs.append(entry) or run(entry, **options)
 

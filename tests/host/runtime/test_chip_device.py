@@ -1,227 +1,141 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A chip as a device that trains: what it is told and asked in each step."""
+"""A chip that has a part of a training: sums in and out, and the bits of a reference."""
 
-from dataclasses import replace
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
+from hypercast.host.compiler.pieces import Pieces
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime import chip_device
+from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.chip_device import ChipDevice
-from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.driver import DeviceError, MismatchError
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.transport.transport import TransportError
-from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import INSTRUCTION_WORDS, Split
-from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space
+from hypercast.host.runtime.state_transfer import read_sums, write_sums
+from hypercast.reference.exponents import AccumulatorError
+from hypercast.reference.step_sums import StepSums
+from hypercast.rtl.config import PRESETS
+from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.host.models import SMALL, small_model
 from tests.host.runtime.fake_chip import FakeChip
 
-
-def model():
-    return small_model(seed=5, schedule=((1, 0.5), (3, 0.25)))
+TINY = PRESETS["tiny"]
 
 
-def program(chip, row):
-    words = chip.window[0, Space.PROGRAM]
-    return sum(words[row * 16 + index] << 32 * index for index in range(INSTRUCTION_WORDS))
+def on_fake(**recipe):
+    model = small_model(config=SMALL, seed=3, **recipe)
+    return ChipDevice(
+        FakeChip(SMALL), Pieces.of_steps(compile_job(model, SMALL, pieces=True)), model)
 
 
-def test_rates_are_patched_in_every_step():
-    chip, trained = FakeChip(SMALL), model()
-    job = compile_job(trained, SMALL)
-    device, rules = ChipDevice(chip, job, trained), trained.rules()
-    for step in range(5):
-        device.train_step()
-        for row, instruction in updates_at(job, rules, step):
-            assert program(chip, row) == instruction
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_sums_out_and_in(optimiser):
+    """Sums of the whole width of an accumulator come out as they went in; the state stays."""
+    device = on_fake(optimiser=optimiser)
+    before = device.state()
+    generator = np.random.default_rng(4)
+    sums = {name: generator.integers(-1 << 47, 1 << 47, arrays["master"].shape)
+            for name, arrays in before.parameters.items()}
+    write_sums(device.driver, device.job, sums)
+    found = read_sums(device.driver, device.job, before)
+    assert found.keys() == sums.keys()
+    for name, values in sums.items():
+        np.testing.assert_array_equal(found[name], values)
+    after = device.state()
+    for name, arrays in before.parameters.items():
+        for kind, values in arrays.items():
+            np.testing.assert_array_equal(after.parameters[name][kind], values)
 
 
-def test_exponents_are_raised_before_the_second_step():
-    chip = FakeChip(SMALL)
-    trained = replace(model(), foreseen={Tensor.named("Z2"): 3, Tensor.named("H1"): -120})
-    job = compile_job(trained, SMALL)
-    device = ChipDevice(chip, job, trained)
-    entries = chip.window[0, Space.TENSORS]
-    before = dict(entries)
-    device.train_step()
-    assert entries == before
-    device.train_step()
-    assert entries == before | {job.tensors["Z2"]: 3}
+def test_parts_of_a_piece_run_in_order(monkeypatch):
+    """Rows of others come before the part that needs them; what was taken before is not asked for
+    again.
+    """
+    done, device = [], on_fake()
+    parts = {FORWARD: [None, "T1", None], BACKWARD: ["DZ2"], EVALUATE: ["T1", "T2"]}
+    device.pieces = Pieces(job=device.job, layers=range(1, 3), crossing=parts)
+    monkeypatch.setattr(device, "_brought", lambda name, *, transposed: (name, transposed))
+    monkeypatch.setattr(chip_device, "write_rows", lambda driver, job, name, rows, first:
+                        done.append((*rows, first)))
+
+    def run(entry):
+        done.append(entry)
+        device._saturated = len(done)
+        return f"metrics of {entry}", 10
+
+    monkeypatch.setattr(device, "_run", run)
+    observer = Mock()
+    device.observe(observer)
+    monkeypatch.setattr(Chip, "counters", {"busy": [2, 3]})
+    monkeypatch.setattr(Chip, "phase_cycles", {"load": 4})
+    rows, taken = len(device.model.sample.labels), {}
+    assert device.run(FORWARD, taken) == ("metrics of forward 2", 1 + 3 + 4)
+    assert done == ["forward", ("T1", False, rows), "forward 1", "forward 2"]
+    assert device.counters == {"busy": [6, 9]} and device.phase_cycles == {"load": 12}
+    taken[FORWARD, 1] = "kept", None
+    done.clear()
+    device.run(FORWARD, taken)
+    assert done == ["forward", ("kept", None, rows), "forward 1", "forward 2"]
+    done.clear()
+    assert device.run(BACKWARD) == ("metrics of backward", 2)
+    assert done == [("DZ2", True, rows), "backward"]
+    cycles = device.train_cycles
+    assert device.run(EVALUATE)[0] == "metrics of evaluate 1"
+    assert device.train_cycles == cycles == 70 and device.evaluate_cycles == 20
+    assert observer.mock_calls == [call.spend(entry, 10) for entry in (
+        *("forward", "forward 1", "forward 2") * 2, "backward")]
 
 
-def spoiled(rules):
-    """Rules with units of momenta that went wrong."""
-    exponents = rules.momentum_exponents.entries()
-    rules.momentum_exponents.load({name: exponent + 1 for name, exponent in exponents.items()})
-
-
-def test_an_error_in_rules_of_the_oracle_does_not_reach_the_chip():
-    trained = model()
-    job, chip = compile_job(trained, SMALL), FakeChip(SMALL)
-    reference, expected = ReferenceDevice(trained), ReferenceDevice(trained)
-    device = ChipDevice(chip, job, trained)
-    spoiled(reference.oracle.rules)
-    for each in (reference, expected, device):
-        each.train_step()
-    assert device.state().momentum_exponents == trained.state.momentum_exponents
-    for row, instruction in updates_at(job, trained.rules(), 0):
-        assert program(chip, row) == instruction
-    words = compare(expected.snapshot(), reference.snapshot(), SMALL.lanes)
-    assert words.equal < words.words
-
-
-def test_an_error_in_rules_of_the_chip_does_not_reach_the_oracle():
-    trained = model()
-    job, chip = compile_job(trained, SMALL), FakeChip(SMALL)
-    reference, expected = ReferenceDevice(trained), ReferenceDevice(model())
-    device = ChipDevice(chip, job, trained)
-    spoiled(device._rules)
-    for each in (reference, expected, device):
-        each.train_step()
-    for row, instruction in updates_at(job, trained.rules(), 0):
-        assert program(chip, row) != instruction
-    words = compare(expected.snapshot(), reference.snapshot(), SMALL.lanes)
-    assert words.equal == words.words
-
-
-def test_a_job_can_be_loaded_again():
-    """Rates that were patched into one device do not stay in the job."""
-    job = compile_job(model(), SMALL)
-    words = list(job.program)
-    first = ChipDevice(FakeChip(SMALL), job, model())
-    for _ in range(4):
-        first.train_step()
-    assert job.program == words
-    chip = FakeChip(SMALL)
-    ChipDevice(chip, job, model()).train_step()
-    assert [program(chip, row) for row in range(len(words))] == words
-
-
-def test_first_step_and_key():
-    chip = FakeChip(SMALL)
-    ChipDevice(chip, compile_job(model(), SMALL), model())
-    assert (chip["step"], chip["step_key"]) == (0, 5)
-
-
-def test_metrics_are_summed_over_the_cores():
-    chip = FakeChip(SMALL)
-    device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    numbers = {name: index for index, name in enumerate(COUNTERS)}
-    for core, values in enumerate(({"loss_train": 100, "loss_train_high": 1, "correct_train": 2},
-                                   {"loss_train": 50, "correct_train": 1, "loss_test": 7})):
-        for name, value in values.items():
-            chip.window[core, Space.CORE][CoreSpace.COUNTERS + numbers[name]] = value
-    metrics = device.evaluate()
-    assert metrics.loss[Split.TRAIN] == (1 << 32) + 150
-    assert metrics.loss[Split.TEST] == 7
-    assert metrics.correct[Split.TRAIN] == 3
-    expected = np.bincount(model().sample.splits, minlength=4)
-    assert metrics.vertices.tolist() == expected.tolist()
-    assert device.counters["correct_train"] == [2, 1]
-    assert (device.evaluate_cycles, device.train_cycles) == (chip["cycles_low"], 0)
-
-
-def test_phases_are_named():
-    job = compile_job(model(), SMALL)
-    cycles = {"forward 1": 40, "backward 2": 2}
-    phases = [*map(str, job.phases)]
-    registers = {f"phase_{phases.index(name)}": count for name, count in cycles.items()}
-    device = ChipDevice(FakeChip(SMALL, **registers), job, model())
-    device.train_step()
-    assert device.phase_cycles == dict.fromkeys(phases, 0) | cycles
-
-
-def test_snapshots_have_the_same_tensors():
-    trained = model()
-    device = ChipDevice(FakeChip(SMALL), compile_job(trained, SMALL), trained)
-    reference = ReferenceDevice(trained)
-    reference.train_step()
-    expected, found = reference.snapshot(), device.snapshot()
-    assert expected.keys() == found.keys()
-    assert all(expected[name].shape == found[name].shape for name in expected)
-
-
-def test_cores_with_different_weights():
-    chip = FakeChip(SMALL)
-    device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    chip.window[1, Space.WEIGHTS][0] ^= 1
-    with pytest.raises(DeviceError, match="core 1 holds other weights W1 than core 0"):
-        device.snapshot()
-
-
-def test_error_and_mismatch_reach_the_caller():
-    job = compile_job(model(), SMALL)
-    with pytest.raises(DeviceError, match="ALIGNMENT"):
-        ChipDevice(FakeChip(SMALL, error=Error.ALIGNMENT), job, model()).train_step()
-    with pytest.raises(MismatchError):
-        ChipDevice(FakeChip(SMALL, config_hash=1), job, model())
-
-
-def test_close():
-    chip = FakeChip(SMALL)
-    ChipDevice(chip, compile_job(model(), SMALL), model()).close()
-    assert chip.closed
-
-
-def test_recording_needs_a_simulation():
-    chip = FakeChip(SMALL)
-    device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    with pytest.raises(TransportError, match="keeps no timeline, only the compiled simulation"):
-        device.train_step(record=True)
-
-
-def test_exponents_are_those_of_training():
-    trained = model()
-    job = compile_job(trained, SMALL)
-    expected = ReferenceDevice(trained).exponents()
-    assert expected == ChipDevice(FakeChip(SMALL), job, trained).exponents()
-    assert {"X", "W1", "dZ2"} <= set(expected)
-    assert not any(name.endswith(".eval") for name in expected)
-
-
-def test_saturations_are_those_of_the_last_step():
-    chip = FakeChip(SMALL)
-    device = ChipDevice(chip, compile_job(model(), SMALL), model())
-    number = list(COUNTERS).index("saturations")
-    for core in range(SMALL.cores):
-        chip.window[core, Space.CORE][CoreSpace.COUNTERS + number] = 2 + core
-    device.train_step()
-    assert device.saturations == 5
-    reference = ReferenceDevice(model())
-    reference.oracle.saturations["W1"] = 7  # of before
-    reference.train_step()
-    assert reference.saturations == reference.oracle.saturations.total() - 7
-
-
-def test_what_was_lent_is_as_before():
-    """Program, sample, state and step; cycles of others are those of evaluations."""
-    chip, trained = FakeChip(SMALL), model()
-    device = ChipDevice(chip, compile_job(trained, SMALL, capacity=Capacity.of([trained.sample])),
-                        trained)
-    device.train_step()
-    state, before = device.state(), {place: dict(words) for place, words in chip.window.items()}
-    other = small_model(seed=9)
-    job = compile_job(other, SMALL)
-    with device.lent(state) as driver:
-        driver.load(job)
-        assert program(chip, 0) == job.program[0]
-        device.run_lent(job, "evaluate")
-    assert device.evaluate_cycles == device.train_cycles > 0
-    assert device.state().step == 1
-    for place, words in before.items():
-        assert words.items() <= chip.window[place].items()
-
-
-def test_it_is_back_after_an_error():
-    chip, trained = FakeChip(SMALL), model()
-    device = ChipDevice(chip, compile_job(trained, SMALL), trained)
+def test_sums_that_do_not_fit_change_nothing():
+    device = on_fake()
     state = device.state()
-    with pytest.raises(ArithmeticError), device.lent(state) as driver:
-        driver.load(compile_job(small_model(seed=9), SMALL))
-        raise ArithmeticError
-    assert program(chip, 0) == device.job.program[0]
-    device.train_step()
+    gradients = {name: np.zeros_like(arrays["master"])
+                 for name, arrays in state.parameters.items()}
+    gradients["b2"][0] = 1 << 47
+    with pytest.raises(AccumulatorError, match="b2 takes more than the 48 bits"):
+        device.update(StepSums(gradients=gradients, entries=state.exponents, metrics=None,
+                               saturations=0))
+    assert not any(values.any() for values in read_sums(
+        device.driver, device.job, state).values())
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_bits_are_those_of_the_reference(optimiser):
+    """Step by step; also where a step takes its sample twice."""
+    def fresh():
+        return small_model(config=TINY, seed=3, optimiser=optimiser)
+
+    model = fresh()
+    reference = ReferenceDevice(fresh())
+    job = compile_job(model, TINY, capacity=Capacity.of([model.sample]), pieces=True)
+    chip = ChipDevice(CxxrtlTransport(TINY), Pieces.of_steps(job), model)
+    done = 0
+    try:
+        for step in range(4):
+            found = []
+            for device in (reference, chip):
+                device.begin_step()
+                parts = [device.step_sums(model.sample) for _ in range(1 + step % 2)]
+                device.update(StepSums.total(parts))
+                found.append((parts, device.saturations, device.state(), device.snapshot()))
+            (parts, saturations, state, tensors), others = found
+            cycles, done = chip.train_cycles - done, chip.train_cycles
+            assert sum(chip.phase_cycles.values()) == cycles
+            assert sum(chip.counters["vector_words"]) == sum(chip.counters["features_written"]) \
+                + sum(chip.counters["gradients_written"])
+            assert all(chip.counters["array_words"])
+            for one, other in zip(parts, others[0], strict=True):
+                assert one.entries == other.entries and one.saturations == other.saturations
+                assert np.array_equal(one.metrics.loss, other.metrics.loss)
+                for name, values in one.gradients.items():
+                    np.testing.assert_array_equal(values, other.gradients[name])
+            assert saturations == others[1]
+            assert state.exponents == others[2].exponents
+            for name, values in tensors.items():
+                np.testing.assert_array_equal(values, others[3][name], err_msg=str(name))
+        assert chip.train_cycles > 0
+    finally:
+        chip.close()

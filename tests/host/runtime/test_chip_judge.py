@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_sampled
+from hypercast.host.compiler.pieces import Pieces
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.host.training.prepare import loss_of, training_data
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.initial_model import InitialModel
@@ -54,9 +55,10 @@ def model_of(config, *, vertices=40, features=7, hidden=(6,), classes=5, name="g
 
 
 @contextmanager
-def opened(model, config, kind=ChipDevice, *, pieces=False, ahead=False):
+def opened(model, config, *, pieces=False, ahead=False):
     job = compile_sampled(model, config, Capacity.of([model.sample]), pieces=pieces, ahead=ahead)
-    chip = kind(CxxrtlTransport(config), job, model)
+    chip = ChipDevice(CxxrtlTransport(config), Pieces.of_steps(job), model) if pieces else \
+        AloneChip(CxxrtlTransport(config), job, model)
     try:
         yield chip
     finally:
@@ -146,17 +148,14 @@ def test_a_program_runs_twice_where_its_exponent_was_another():
 def test_between_steps_on_several_samples():
     model, whole = model_of(WIDE, name="sage")
     reference = ReferenceDevice(model)
-    with opened(model, WIDE, SteppedChip, pieces=True) as chip:
+    with opened(model, WIDE, pieces=True) as chip:
         judge, expected = judges(chip, whole)
         for _ in range(2):
             assert_equal(judge, expected, chip.state())
             for device in (chip, reference):
                 device.begin_step()
-                parts = []
-                for _ in range(2):
-                    device.take(model.sample)
-                    parts.append(device.step_sums())
-                device.update(StepSums.total(parts))
+                device.update(StepSums.total(
+                    device.step_sums(model.sample) for _ in range(2)))
             assert chip.state().exponents == reference.state().exponents
 
 

@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.pieces import compile_pieces
+from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.row_transfer import read_mask, read_rows, write_mask, write_rows
-from hypercast.host.runtime.stepped_chip import SteppedChip
 from hypercast.reference.tensor import Kind, Tensor
 from tests.host.models import SMALL, small_graph, small_model
 from tests.host.runtime.fake_chip import FakeChip
@@ -18,8 +18,7 @@ HIDDEN, MASK = Tensor(Kind.HIDDEN, 1), Tensor(Kind.MASK, 1)
 
 def chip(vertices, hidden):
     model = small_model(small_graph(vertices), config=CONFIG, hidden=(hidden,))
-    job = compile_pieces(model, CONFIG).job
-    return SteppedChip(FakeChip(CONFIG), job, model)
+    return ChipDevice(FakeChip(CONFIG), compile_pieces(model, CONFIG), model)
 
 
 @settings(max_examples=12, deadline=None)

@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.packing import pack_entry, unpack_entry
-from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
@@ -65,7 +65,7 @@ def test_a_state_may_be_in_any_order(optimiser):
     turned = replace(state, parameters=parameters)
     model = small_model(config=SMALL, seed=3, optimiser=optimiser)
     for device in (ReferenceDevice(model),
-                   ChipDevice(FakeChip(SMALL), compile_job(model, SMALL), model)):
+                   AloneChip(FakeChip(SMALL), compile_job(model, SMALL), model)):
         device.load_state(turned)
         found = device.state()
         assert_equal(state, found)
@@ -90,7 +90,7 @@ def test_models_and_optimisers(network, optimiser):
         reference.train_step()
     config = SMALL.replace(tensors=64, channel_words=4096, weight_rows=128, program_rows=512)
     model = fresh()
-    device = ChipDevice(FakeChip(config), compile_job(model, config), model)
+    device = AloneChip(FakeChip(config), compile_job(model, config), model)
     device.load_state(reference.state())
     assert_equal(reference.state(), device.state())
     snapshot = device.snapshot()
@@ -114,7 +114,7 @@ def test_a_state_does_not_change_with_its_device():
 def test_a_chip_holds_what_was_written(config):
     model = small_model(config=config, seed=3)
     chip = FakeChip(config)
-    device = ChipDevice(chip, compile_job(model, config), model)
+    device = AloneChip(chip, compile_job(model, config), model)
     reference = trained(3, config)
     device.load_state(reference.state())
     assert_equal(reference.state(), device.state())

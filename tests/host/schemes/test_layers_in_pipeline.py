@@ -3,6 +3,7 @@
 
 import itertools
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -15,10 +16,27 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.passes import no_metrics
+from hypercast.host.schemes.actions import (
+    Backward,
+    Begin,
+    End,
+    Forward,
+    Maximum,
+    ReadEntries,
+    Receive,
+    Send,
+    Sum,
+    Update,
+    WriteEntries,
+)
+from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.models import MODELS
 from hypercast.reference.recipe import OPTIMISERS
+from hypercast.reference.step_sums import StepSums
+from tests.host.models import small_model
 from tests.host.processes.thread_group import on_ranks
 from tests.host.schemes.trainings import train_on
 
@@ -129,6 +147,34 @@ def test_resumed_on_another_number_of_boards(tmp_path, sampling, jumping):
     for record in found[0]:
         del record["exponents"]
     assert found == whole
+
+
+def test_what_a_board_in_the_middle_does():
+    """Two micro-batches in flight; nothing of it takes a device or a group."""
+    model = small_model(hidden=(4, 4))
+    scheme = LayersInPipeline(model, 1, [range(number, number + 1) for number in range(1, 4)])
+    done, passes = [], Mock()
+    passes.sums.return_value = StepSums(
+        gradients={}, entries={}, metrics=no_metrics(model.sample), saturations=2)
+    answers = {Forward: passes, Backward: passes, ReadEntries: {}, Update: 3}
+    actions, answer = scheme.step([model.sample] * 3), None
+    with pytest.raises(StopIteration) as end:
+        while True:
+            action = actions.send(answer)
+            done.append(action)
+            answer = getattr(action, "values", answers.get(type(action)))
+    assert end.value.value.saturations == 3 * 2 + 3
+
+    def names(*kinds):
+        return [kind.__name__ for kind in kinds]
+
+    forward, backward = ((Receive, way, Send) for way in (Forward, Backward))
+    assert names(*map(type, done)) == names(
+        Begin, ReadEntries, *forward, *forward, *backward, *forward, *backward, *backward,
+        Maximum, Update, End, ReadEntries, Maximum, WriteEntries, Sum, Sum)
+    assert [action.source for action in done if isinstance(action, Receive)] == [0, 0, 2, 0, 2, 2]
+    assert [action.target for action in done if isinstance(action, Send)] == [2, 2, 0, 2, 0, 0]
+    assert [action.unit for action in done if isinstance(action, Backward)] == [0, 1, 2]
 
 
 def test_predictions_come_from_the_last_board():

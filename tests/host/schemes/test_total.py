@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Totals of all ranks: sums of gradients and metrics, and the largest peaks."""
 
+from unittest.mock import Mock
+
 import numpy as np
 import pytest
 
 from hypercast.host.schemes.total import Totals
+from hypercast.host.schemes.worker import Worker
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Kind, Pass, Tensor
@@ -30,10 +33,15 @@ def sums(rank):
         saturations=rank + 1)
 
 
+def together(ranks, unit, actions):
+    """What actions with totals give on each rank."""
+    return on_ranks(ranks, lambda group: Worker(Mock(), None, group).carry_out(
+        actions(Totals(STATE, unit), group.rank)))
+
+
 def test_what_all_ranks_found():
     """Rank 1 has nothing in this step."""
-    found = on_ranks(3, lambda group: Totals(group, STATE, 0.25).of(
-        None if group.rank == 1 else sums(group.rank)))
+    found = together(3, 0.25, lambda totals, rank: totals.of(None if rank == 1 else sums(rank)))
     for one in found:
         assert np.array_equal(one.gradients[W1], np.arange(6).reshape(2, 3) * 4)
         assert one.gradients[B1].tolist() == [(1 << 40) + (1 << 42)] * 3
@@ -45,7 +53,7 @@ def test_what_all_ranks_found():
 
 
 def test_metrics_alone():
-    found = on_ranks(2, lambda group: Totals(group, STATE, 0.25).metrics(metrics(group.rank)))
+    found = together(2, 0.25, lambda totals, rank: totals.metrics(metrics(rank)))
     assert [one.wrong.tolist() for one in found] == [[100, 102, 104, 106]] * 2
     assert found[1].unit == 0.25
 
@@ -53,16 +61,13 @@ def test_metrics_alone():
 def test_entries_of_any_rank_are_those_of_all():
     """Negative exponents and peaks, too; ranks that have no peak do not lower it."""
     given = [{T1: (-28, -3)}, {T2: (31, 0), T1: (-28, None)}, {}]
-    found = on_ranks(3, lambda group: Totals(group, STATE, 1.0).entries(given[group.rank]))
+    found = together(3, 1.0, lambda totals, rank: totals.entries(given[rank]))
     assert found == [{T1: (-28, -3), T2: (31, 0)}] * 3
 
 
 @pytest.mark.parametrize(("first", "second"), [(-3, -4), (-4, -3), (0, 5)])
 def test_exponents_that_differ_are_named(first, second):
-    def run(group):
-        with pytest.raises(ValueError, match=(
-                rf"^T1 has exponent {min(first, second)} on one board and {max(first, second)} on "
-                r"another; make all samples of a step with the same exponents$")):
-            Totals(group, STATE, 1.0).entries({T1: ((first, second)[group.rank], 1)})
-
-    on_ranks(2, run)
+    with pytest.raises(ValueError, match=(
+            rf"^T1 has exponent {min(first, second)} on one board and {max(first, second)} on "
+            r"another; make all samples of a step with the same exponents$")):
+        together(2, 1.0, lambda totals, rank: totals.entries({T1: ((first, second)[rank], 1)}))

@@ -8,7 +8,7 @@ from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.description.sampling import Sampling
-from hypercast.host.runtime.sampled_device import AHEAD_STEPS
+from hypercast.host.runtime.epochs import AHEAD_STEPS
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training import prepare
 from hypercast.reference.models import MODELS, model_network

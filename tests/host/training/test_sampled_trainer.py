@@ -15,8 +15,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import SAMPLERS, Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.runtime.chip_device import ChipDevice
-from hypercast.host.runtime.sampled_device import AHEAD_STEPS, SampledDevice
+from hypercast.host.runtime.epochs import AHEAD_STEPS
 from hypercast.host.training.trainer import Trainer
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.tensor import Kind, Tensor
@@ -141,19 +140,6 @@ def test_samples_have_one_unit_of_loss_weights():
         model.take(other)
 
 
-def test_cycles_are_counted_by_the_device_itself():
-    """Also those of a training that was gone on with."""
-    class Chip:
-        train_cycles = evaluate_cycles = 0
-        go_on_counting = ChipDevice.go_on_counting
-
-    chip = Chip()
-    sampled = SampledDevice(chip, source=(), judge=dict)
-    sampled.go_on_counting(100, 7)
-    chip.train_cycles += 5
-    assert (sampled.train_cycles, sampled.evaluate_cycles) == (105, 7)
-
-
 def test_the_monitor_is_what_there_is():
     with pytest.raises(ValueError, match="watch validation_micro_f1"):
         trainer(None, graph=Graph(**communities(vertices=80)), patience=2,
@@ -178,7 +164,7 @@ def test_steps_on_several_samples(tmp_path):
         assert len(whole.samples) % 3
         first, *_, last = whole.fit()
         steps = -(-len(whole.samples) // 3)
-        assert whole.target.oracle.step == 8 * steps
+        assert whole.target._device.oracle.step == 8 * steps
         assert whole.initial.recipe.schedule == ((2 * steps, 0.5),)
     assert last["training_loss"] < 0.95 * first["training_loss"]
     with trainer("walks", epochs=5, run=tmp_path / "run", **options) as begun:

@@ -7,10 +7,10 @@ from hypercast import Device, Graph, Model
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.sampling import Sampling
-from hypercast.host.runtime.checked_device import CheckedDevice
 from hypercast.host.runtime.chip_judge import ChipJudge
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.runtime.sampled_device import SampledDevice
+from hypercast.host.runtime.single_device import SingleDevice
+from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.training import Training
 from hypercast.reference.judge import Judge
 from hypercast.rtl.config import PRESETS
@@ -43,9 +43,10 @@ def test_its_identity_is_another_one_if_its_bits_may_be(change):
 
 
 @pytest.mark.parametrize(("options", "kind"), [
-    ({}, ReferenceDevice), ({"check": True}, CheckedDevice), ({"sampling": SAMPLED}, SampledDevice),
+    ({}, ReferenceDevice), ({"check": True}, SingleDevice), ({"sampling": SAMPLED}, SingleDevice),
+    ({"sampling": SAMPLED, "micro_batches": 2}, Worker),
     ({"assignment": Assignment(smoothing=0.5)}, ReferenceDevice),
-    ({"sampling": SAMPLED, "assignment": Assignment(scheme="layers", versions=2)}, SampledDevice),
+    ({"sampling": SAMPLED, "assignment": Assignment(scheme="layers", versions=2)}, SingleDevice),
 ], ids=str)
 def test_the_device_it_opens_trains_from_its_initial_state(options, kind):
     found = training(**options)
@@ -78,6 +79,6 @@ def test_what_evaluates(place, graph, kind, told):
         progress=lines.append)
     assert not lines
     for _ in range(2):
-        judge = opened._judge()
+        judge = opened._epochs._judge()
         assert type(judge) is kind and judge.sample.rows == (graph.vertices,) * 3
     assert "\n".join(lines).startswith(told) and bool(lines) == bool(told)

@@ -8,10 +8,10 @@ import pytest
 
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.runtime.chip_device import ChipDevice
+from hypercast.host.runtime.passes import Message
+from hypercast.host.runtime.reference_passes import ReferencePasses
 from hypercast.host.schemes.layer_crossings import Routes
-from hypercast.host.schemes.layers_in_pipeline import no_metrics
-from hypercast.host.schemes.stage import LayerPasses, Message
-from hypercast.host.schemes.stage_chip import StageChip
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
@@ -86,14 +86,13 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
     runs = [range(*pair)
             for pair in itertools.pairwise([1, *cuts, len(model.network.layers) + 1])]
     oracle, sample = FixedGnn(model), model.sample
-    chips = [StageChip(CxxrtlTransport(TINY), compile_pieces(model, TINY, layers=run), model)
+    chips = [ChipDevice(CxxrtlTransport(TINY), compile_pieces(model, TINY, layers=run), model)
              for run in runs]
-    nothing = no_metrics(sample)
     for _ in range(2):
         for each in (oracle, *chips):
             each.begin_step()
         begun = oracle.exponents.entries()
-        expected = [[LayerPasses(oracle, sample, run, oracle.step_key) for run in runs]
+        expected = [[ReferencePasses(oracle, sample, run, oracle.step_key) for run in runs]
                     for _ in range(2)]
         found = [[chip.passes(sample, training=True) for chip in chips] for _ in range(2)]
         for references, stages in zip(expected, found, strict=True):
@@ -107,7 +106,7 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
                 entries = reference.passes.opened | {
                     EDGES: (sample.edge_exponent, None),
                     FEATURES: (sample.features.exponent, None)}
-                own = stage.sums(nothing)
+                own = stage.sums()
                 assert own.entries == entries
                 assert own.saturations == reference.passes.saturations.total()
                 assert own.gradients.keys() == gradients.keys()
@@ -135,7 +134,7 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
         for chip in chips:  # as the boards tell each other
             chip.set_entries(after)
             assert chip.state().exponents == state.exponents
-        references = [LayerPasses(oracle, sample, run, None) for run in runs]
+        references = [ReferencePasses(oracle, sample, run, None) for run in runs]
         stages = [chip.passes(sample, training=False) for chip in chips]
         for reference, stage in passed(references, stages, runs, forward=True):
             assert reference.passes.opened == stage.opened
@@ -153,7 +152,7 @@ def test_a_larger_sample_in_the_middle_of_a_step(cuts):
     runs = [range(*pair) for pair in itertools.pairwise([1, *cuts, 3])]
     capacity = Capacity.of(samples[:1])
     notices = []
-    chips = [StageChip(CxxrtlTransport(config), compile_pieces(
+    chips = [ChipDevice(CxxrtlTransport(config), compile_pieces(
         model, config, layers=run, capacity=capacity), model, progress=notices.append)
         for run in runs]
     oracle = FixedGnn(model)
@@ -161,7 +160,7 @@ def test_a_larger_sample_in_the_middle_of_a_step(cuts):
     samples = [sample.with_edge_exponent(exponent) for sample in samples]
     for each in (oracle, *chips):
         each.begin_step()
-    expected = [[LayerPasses(oracle, sample, run, oracle.step_key) for run in runs]
+    expected = [[ReferencePasses(oracle, sample, run, oracle.step_key) for run in runs]
                 for sample in samples]
     found = [[chip.passes(sample, training=True) for chip in chips] for sample in samples]
     for references, stages in zip(expected, found, strict=True):
@@ -169,8 +168,7 @@ def test_a_larger_sample_in_the_middle_of_a_step(cuts):
     assert len(notices) == len(chips)
     for references, stages in zip(expected, found, strict=True):
         for reference, stage in passed(references, stages, runs, forward=False):
-            nothing = no_metrics(stage.sample)
-            wanted, got = reference.sums(nothing), stage.sums(nothing)
+            wanted, got = reference.sums(), stage.sums()
             assert got.entries == wanted.entries
             for name, values in wanted.gradients.items():
                 np.testing.assert_array_equal(got.gradients[name], values)

@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A device beside the reference: what is compared, and when."""
 
-from hypercast.host.runtime.checked_device import CheckedDevice
+from hypercast.host.runtime.check import Check
 from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.runtime.single_device import SingleDevice
 from tests.host.models import small_model
 
 
 def checked():
-    return CheckedDevice(ReferenceDevice(small_model()), ReferenceDevice(small_model()), 2)
+    own, reference = (ReferenceDevice(small_model()) for _ in range(2))
+    return SingleDevice(own, check=Check(reference, 2)), own
 
 
 def test_every_step_is_compared():
-    device = checked()
+    device, _ = checked()
     device.train_step()
     words = device.words.words
     assert words
@@ -21,7 +23,7 @@ def test_every_step_is_compared():
 
 
 def test_the_reference_goes_on_from_the_same_state():
-    device, other = checked(), ReferenceDevice(small_model())
+    (device, _), other = checked(), ReferenceDevice(small_model())
     other.train_step()
     device.load_state(other.state())
     device.train_step()
@@ -29,8 +31,8 @@ def test_the_reference_goes_on_from_the_same_state():
 
 
 def test_a_difference_is_found():
-    device = checked()
-    kept = device.oracle.kept["W1"]
+    device, own = checked()
+    kept = own.oracle.kept["W1"]
     kept["master"] = kept["master"] + (1 << 20)
     device.train_step()
     assert device.words.equal < device.words.words

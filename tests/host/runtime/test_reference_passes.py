@@ -9,9 +9,9 @@ import scipy.sparse
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.runtime.passes import Message
+from hypercast.host.runtime.reference_passes import ReferencePasses
 from hypercast.host.schemes.layer_crossings import crossings
-from hypercast.host.schemes.layers_in_pipeline import no_metrics
-from hypercast.host.schemes.stage import LayerPasses, Message
 from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.network import LINEAR, ROOT_INITIAL, Layer, Network
@@ -96,7 +96,7 @@ def test_tensors_and_entries_are_those_of_the_whole_network(training):
             exponent, peak = begun[name]
             begun[name] = exponent + shift, None if peak is None else peak + shift
     oracle._begun = begun
-    stages = [LayerPasses(oracle, oracle.sample, run, oracle.step_key, entries=begun)
+    stages = [ReferencePasses(oracle, oracle.sample, run, oracle.step_key, entries=begun)
               for run in runs]
 
     def alone():
@@ -105,7 +105,7 @@ def test_tensors_and_entries_are_those_of_the_whole_network(training):
     def shared():
         passed(stages, network, runs, forward=True)
         passed(stages, network, runs, forward=False)
-        return [stage.sums(no_metrics(stage.sample)) for stage in stages]
+        return [stage.sums() for stage in stages]
 
     def outcome(run):
         try:
