@@ -143,6 +143,9 @@ def fill(module, share):
         width, choices = choose(WIDTHS[:10]), choose((1, 2, 3))
         module.add("$bmux", {"A": module.slice(width << choices), "S": module.slice(choices)},
                    width, lambda a, s, width=width: a >> width * s)
+    for width in (7, 15, 31, 63):  # which leave a bit of an element that has to stay 0
+        for kind in ("$add", "$sub"):
+            binary(module, kind, OPERATIONS[kind], width, width, width, False)
 
 
 def shift(module, choose):
@@ -248,6 +251,10 @@ def test_cells(share, tmp_path, monkeypatch):
         for (kept, value), cell in zip(module.expected, outputs, strict=True):
             for core, number in enumerate(numbers):
                 assert library.value(kept, core) == value(number), cell
+            for bit in kept:
+                piece, _ = library.code.places[bit]
+                assert not any(int(element) >> piece.width
+                               for element in library._piece(piece, "next")), cell
 
 
 def memory_cell(width, depth, address, ports, reads):
@@ -305,3 +312,59 @@ def test_memories(width, depth, address, tmp_path, monkeypatch):
                     mask = of(enable)
                     rows[core, of(where)] = rows[core, of(where)] & ~mask | of(data) & mask
         library.clock()
+
+
+@pytest.mark.parametrize("is_signed", [False, True])
+@pytest.mark.parametrize(("kind", "gate"), [
+    ("$add", "add"), ("$sub", "sub"), ("$eq", "equal"), ("$ne", "equal"), ("$lt", "less"),
+    ("$le", "less"), ("$gt", "less"), ("$ge", "less")])
+def test_what_fits_an_element_is_one_gate(kind, gate, is_signed):
+    """But for a ``not``; wider numbers have none of it but steps that fit."""
+    if gate == "less" and is_signed:
+        gate = "signed_less"
+    for width in (1, 63, 64, 65, 130):
+        module = Module(width)
+        binary(module, kind, OPERATIONS[kind], width, width, width, is_signed)
+        found = module.to_dict()
+        gates = [one for one in read_netlist(found, dict.fromkeys(found["cells"], REST)).gates
+                 if one.kind not in ("register", "not")]
+        arithmetic = [one for one in gates if one.kind not in ("xor", "any")]
+        assert all(len(bits) <= 64 for one in arithmetic for bits in (one.bits, *one.operands))
+        assert ([one.kind for one in gates] == [gate]) == (width <= 64)
+
+
+def test_a_range_has_all_that_the_same_parts_read():
+    """And nothing else: what a part reads of an area is copied range by range."""
+    module, parts = Module(1), [REST, "a", "b", "c"]
+    part_of = {}
+    for _ in range(60):
+        width = module.random.choice((1, 8, 9, 40, 70))
+        source = module.random.choice([module.inputs, *(kept for kept, _ in module.expected)])
+        bits = (source * width)[:width]
+        output, kept = module.fresh(width), module.fresh(width)
+        number = len(module.cells)
+        module.cells[f"cell{number}"] = {
+            "type": "$not", "parameters": {"A_SIGNED": "0"},
+            "port_directions": {"A": "input", "Y": "output"},
+            "connections": {"A": bits, "Y": output}}
+        module.register(output, kept)
+        module.expected.append((kept, None))
+        part = module.random.choice(parts)
+        part_of |= dict.fromkeys([*module.cells][number:], part)
+    code = GroupCode(read_netlist(module.to_dict(), part_of), parts)
+    readers, pieces = code.readers(), {piece.number: piece for piece, _ in code.places.values()}
+    found = {}
+    for number, place in code.where.items():
+        found.setdefault((place.area, place.part), []).append(
+            (place.offset, pieces[number].element // 8, sorted(readers[number] - {place.part})))
+    assert len(found) > len(parts)
+    for (area, part), places in found.items():
+        ranges, end = code.ranges[area, part], 0
+        assert len({tuple(names) for _, _, names in ranges}) == len(ranges)
+        for first, size, names in ranges:
+            assert first % 8 == 0 and 0 <= first - end < 8
+            end = first + size
+            inside = sorted(one for one in places if first <= one[0] < end)
+            assert all(one[2] == names for one in inside)
+            assert sum(one[1] for one in inside) == size
+        assert 0 <= code.sizes[area, part] - end < 8 and max(places)[0] < end

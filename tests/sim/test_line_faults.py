@@ -52,7 +52,9 @@ def test_each_fault_does_what_it_says(kind, monkeypatch):
     assert line.injected == Counter({kind: count}) and count > 30
     match kind:
         case "flip":
-            assert len(received) == len(sent) and received != sent
+            changes = [one ^ other for one, other in zip(sent, received, strict=True)]
+            assert {1 << bit for bit in range(8)} == {*changes} - {0}
+            assert sum(map(bool, changes)) == count
         case "lose":
             assert len(received) == len(sent) - count
         case "repeat":
