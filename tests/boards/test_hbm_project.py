@@ -3,7 +3,7 @@
 
 import re
 import shutil
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
@@ -100,6 +100,32 @@ def test_every_channel_has_its_pseudo_channel(board, verilog):
         "AWADDR", "AWBURST", "AWID", "AWLEN", "AWREADY", "AWSIZE", "AWVALID", "BREADY", "BRESP",
         "BVALID", "RDATA", "RLAST", "RREADY", "RRESP", "RVALID", "WDATA", "WDATA_PARITY", "WLAST",
         "WREADY", "WSTRB", "WVALID"}
+
+
+@pytest.mark.parametrize("board", ["u50"])
+def test_resets_end_when_what_they_wait_for_is_there(board, verilog):
+    """The memory's when the clock runs; the chip's when, besides, the memory can be accessed."""
+    text = verilog.partition("\nendmodule")[0]
+    assigned = dict(re.findall(r"^  assign (\w+) = (.*);$", text, re.MULTILINE))
+    sources = dict(re.findall(
+        r"^  \) (\w+)_reset \(\n(?:    \..*\n)*?    \.src_arst\((\w+)\)", text, re.MULTILINE))
+    assert sources.keys() == {"chip", "memory"}
+
+    def value(name, known):
+        if name in known:
+            return known[name]
+        match assigned[name].split():
+            case ["~", one]:
+                return not value(one, known)
+            case [one, "&", other]:
+                return value(one, known) and value(other, known)
+            case [one, "|", other]:
+                return value(one, known) or value(other, known)
+
+    for locked, initialised in product((False, True), repeat=2):
+        known = {"locked": locked, "initialised": initialised}
+        assert value(sources["memory"], known) == (not locked)
+        assert value(sources["chip"], known) == (not (locked and initialised))
 
 
 @pytest.mark.parametrize("board", ["u280", "u50"])

@@ -2,6 +2,7 @@
 """Projects for boards with a processor: the block design connects everything, once."""
 
 import re
+from collections import Counter
 from itertools import pairwise
 
 import pytest
@@ -37,11 +38,17 @@ def test_every_interface_of_the_chip_is_connected_once(design):
             if one.kind.startswith("axi4")}
     assert {end for end in ends if end.startswith("chip/")} == chip
     sources = {target.partition("/")[0]: source for source, target in busses}
+    used = []
     for number in range(2 * config.cores):
         [joint] = [target for source, target in busses if source == f"chip/m_axi_{number:02}"]
         [port] = [target for source, target in busses
                   if source == f"{joint.partition('/')[0]}/M00_AXI"]
         assert re.fullmatch(r"ps/S_AXI_HP[0-3]_FPD", port)
+        used.append(port)
+    # The channels of a core share a port, and ports have as many cores as others, or one more.
+    assert used[::2] == used[1::2]
+    cores = Counter(used[::2]).values()
+    assert len(cores) == min(4, config.cores) and max(cores) - min(cores) <= 1
     assert sources["chip"] == "registers/M00_AXI"
 
 

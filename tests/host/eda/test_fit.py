@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is refused cannot fit, what fits is not refused, and the message says what would help."""
 
+from dataclasses import replace
+
 import pytest
 
 from hypercast.boards.fpga import FPGAS, Fpga, Ram
@@ -107,3 +109,20 @@ def test_nothing_helps():
                                                  r"LUT .* 100 there; more than one thing is too "
                                                  r"large; take the preset"):
         check_fit("one", "none", small, TEST)
+
+
+def test_fpgas_of_the_same_regions_have_as_much_of_each():
+    """VU37P and VU35P have three and two of the same super logic region (AMD XMP103).
+
+    The maker rounds bits in LUTs to 100 Kibit. One region lacks some LUTs and DSP blocks.
+    """
+    three, two = FPGAS["XCVU37P"], FPGAS["XCU50"]
+    assert replace(FPGAS["XCU280"], source=three.source) == three
+    assert [(ram, 2 * count) for ram, count in three.rams] == [
+        (ram, 3 * count) for ram, count in two.rams]
+    assert two.distributed_bits % 102_400 == three.distributed_bits % 102_400 == 0
+    assert abs(two.distributed_bits - three.distributed_bits * 2 / 3) < 102_400 / 2
+    for one in FPGAS.values():
+        if one.family == "UltraScale+":
+            assert one.flip_flops == 2 * one.luts
+            assert one.distributed_bits < 64 * one.luts
