@@ -9,20 +9,25 @@ from hypothesis import strategies as st
 from hypercast.rtl import isa
 from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.layouts import (
+    BEAT_WIDTH,
     CONTROL,
     OPERANDS,
     AccumulatorPort,
     Channel,
     FlitKind,
+    HostRequest,
     Issue,
     Link,
     ReadPort,
     WeightPort,
     WritePort,
     accumulator_row,
+    bulk_request,
+    bulk_width,
     flit,
     send_record,
 )
+from hypercast.rtl.registers import Space
 from tests.rtl.test_isa import instructions
 
 SHAPES = [Config(dimensions=dimensions, lanes=lanes, planes=planes, element_width=width)
@@ -109,3 +114,19 @@ def test_a_link_has_one_valid_one_parity_and_a_credit_for_each_plane():
                   for name, member in Link(config).members.items()}
         assert widths == {"valid": 1, "flit": flit(config).size, "parity": 1,
                           "credit": config.planes}
+
+
+@pytest.mark.parametrize("config", SHAPES, ids=str)
+def test_requests_of_window_and_bulk_port_hold_every_access(config):
+    """Of any core of the largest chip, in any space; a word in parts of a beat, or in whole."""
+    bulk = {name: field.width for name, field in bulk_request(config)}
+    window = {name: field.width for name, field in HostRequest.as_shape()}
+    assert bulk.pop("data") == bulk_width(config) and window.pop("data") == 32
+    assert bulk.pop("bulk") == 1
+    assert bulk == window and bulk["all_cores"] == bulk["write"] == 1
+    assert 1 << bulk["core"] == max(one.cores for one in SHAPES)
+    assert max(Space) < 1 << bulk["space"]
+    words = max(config.channel_words, config.weight_rows)
+    assert words * config.word_width // 32 <= 1 << bulk["address"]
+    assert bulk_width(config) <= BEAT_WIDTH and config.word_width % bulk_width(config) == 0
+    assert config.word_width == bulk_width(config) or bulk_width(config) == BEAT_WIDTH

@@ -99,3 +99,24 @@ def test_holds():
         "cora", [(bulk_address(0, Space.FEATURES, 0), 128)], background=[hold])
     assert responses == [_OKAY] * 128
     assert np.frombuffer(values, "<u4").tolist() == list(range(512))
+
+
+@pytest.mark.parametrize("cycles", [1, 5])
+def test_bursts_that_are_aborted_end_with_errors(cycles):
+    """All of them, whether all of their words were asked for or not."""
+    dut = shared(BulkReader, PRESETS["cora"])
+    manager = BulkManager(None, dut.axi, np.random.default_rng(cycles), 0.3)
+
+    async def program(ctx):
+        ctx.set(dut.request.ready, 1)
+        for beats in (4, 200):
+            manager.start_read(bulk_address(0, Space.FEATURES, 0), beats)
+        await ctx.tick().repeat(60)
+        assert not manager.read
+        ctx.set(dut.abort, 1)
+        await ctx.tick().repeat(cycles)
+        ctx.set(dut.abort, 0)
+        for beats in (4, 200):
+            assert (await manager.finish_read(ctx))[0] == [_SLVERR] * beats
+
+    run(dut, program, background=manager.drivers, cycles=2000)

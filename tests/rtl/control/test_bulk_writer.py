@@ -19,7 +19,7 @@ def _run(preset, bursts, *, delay=0.3):
     return [(address, value) for _, _, address, value in requests], responses
 
 
-def _run_on(config, bursts, *, delay):
+def _run_on(config, bursts, *, delay, refuse=0):
     """The requests (core, space, address, data) likewise, of a configuration."""
     dut = shared(BulkWriter, config)
     rng = np.random.default_rng(0)
@@ -40,6 +40,7 @@ def _run_on(config, bursts, *, delay):
                 unsettled = 5
 
     async def program(ctx):
+        ctx.set(dut.refuse, refuse)
         for burst in bursts:
             manager.start_write(*burst)
         for _ in bursts:
@@ -147,3 +148,13 @@ def test_striped_bursts_beyond_the_last_core(preset):
         assert responses == [_SLVERR, _SLVERR, _OKAY]
         assert {core for core, *_ in requests} <= set(range(config.cores))
         assert requests[-1][0] == config.cores - 1
+
+
+@pytest.mark.parametrize("refuse", [0, 1])
+def test_weights_alone_are_refused_while_a_program_runs(refuse):
+    spaces = (Space.WEIGHTS, Space.FEATURES, Space.GRADIENTS)
+    bursts = [*((bulk_address(1, space, 16), bytes(range(16))) for space in spaces),
+              *((striped_address(space, 64), bytes(range(16))) for space in spaces[1:])]
+    requests, responses = _run_on(PRESETS["tiny"], bursts, delay=0.3, refuse=refuse)
+    assert responses == [_SLVERR if refuse else _OKAY, *[_OKAY] * 4]
+    assert {space for _, space, _, _ in requests} == {*spaces[refuse:]}
