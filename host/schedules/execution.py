@@ -4,7 +4,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from hypercast.host.schedules.pipeline import Edge, Pipeline
@@ -205,9 +205,8 @@ def _peaks(intervals: Sequence[PipelineInterval], stages: int) -> list[int]:
         ((interval.begin, 1, interval) if interval.direction == FORWARD
          else (interval.end, -1, interval)
          for interval in intervals if not interval.transfer), key=lambda change: change[:2])
-    peaks = [0] * stages
-    now: dict[tuple[int, str], int] = defaultdict(int)
+    of_board: dict[tuple[int, str], list[int]] = defaultdict(list)
     for _, change, interval in changes:
-        now[interval.stage, interval.track] += change
-        peaks[interval.stage] = max(peaks[interval.stage], now[interval.stage, interval.track])
-    return peaks
+        of_board[interval.stage, interval.track].append(change)
+    return [max(max(accumulate(found)) for (one, _), found in of_board.items() if one == stage)
+            for stage in range(stages)]
