@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import Assignment, AssignmentError, turns
+from hypercast.host.cluster.assignment import (
+    GRAPH,
+    LAYERS,
+    SAMPLES,
+    Assignment,
+    AssignmentError,
+    turns,
+)
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
@@ -38,6 +45,41 @@ def test_equal_boards_take_turns_in_order():
 def test_what_is_older_than_on_one_board(given, older, stale):
     assignment = Assignment(**given)
     assert (assignment.older_weights, assignment.stale) == (older, stale)
+
+
+@pytest.mark.parametrize("sampler", [None, "neighbours", "walks", "cut"])
+def test_what_is_shared_if_nothing_is_said_follows_from_what_steps_work_on(sampler):
+    fields = {"boards": ("a", "b"), "in_flight": (2, 1)}
+    found = Assignment(**fields).complete(Sampling(sampler=sampler))
+    assert found == Assignment(**fields, scheme=SAMPLES if sampler else GRAPH)
+    assert found.complete(Sampling(sampler=sampler)) == found
+    layers = Assignment(scheme=LAYERS)
+    assert layers.complete(Sampling(sampler=sampler)) == layers
+
+
+@pytest.mark.parametrize(("assignment", "sampler", "message"), [
+    ({"scheme": SAMPLES}, None, "steps work on the whole graph; give a sampler"),
+    ({"scheme": GRAPH}, "cut", "steps work on samples; leave the sampler out"),
+    ({"smoothing": 0.0}, "cut", "stale halos are those of boards that share a whole graph"),
+    ({"scheme": LAYERS, "smoothing": 0.0}, None, "stale halos are those of boards that share"),
+    ({"versions": 2}, None, "weights are older where boards have a run"),
+    ({"stages": 1}, "cut", "weights are older where boards have a run"),
+    ({"scheme": LAYERS, "versions": 2, "stages": 1}, None, "give one of the two"),
+    ({"chunks": 1}, None, "chunks are those of a whole graph that goes through layers"),
+    ({"scheme": LAYERS, "chunks": 1}, "cut", "chunks are those of a whole graph"),
+    ({"scheme": LAYERS, "chunks": 1, "versions": 2}, None, "either rows of chunks are older"),
+    ({"scheme": LAYERS, "chunks": 1, "stages": 1}, None, "either rows of chunks are older")])
+def test_what_does_not_go_together(assignment, sampler, message):
+    with pytest.raises(AssignmentError, match=message):
+        Assignment(**assignment).complete(Sampling(sampler=sampler))
+
+
+@pytest.mark.parametrize("assignment", [
+    {"smoothing": 0.0}, {"scheme": LAYERS, "versions": 2}, {"scheme": LAYERS, "stages": 1},
+    {"scheme": LAYERS, "chunks": 1}])
+def test_what_goes_together(assignment):
+    assert Assignment(**assignment).complete(Sampling()) == Assignment(
+        **{"scheme": GRAPH, **assignment})
 
 
 def network(model=None):

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Boards that are too small for their share, by how much, and what would help."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
@@ -11,7 +14,7 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.schemes.board_memory import check_board_memory
+from hypercast.host.schemes.board_memory import check_board_memory, check_boards
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.recipe import Recipe
 
@@ -86,3 +89,16 @@ def test_chips_that_have_too_few_entries_or_instructions():
     with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
         check_board_memory(model, few, boards=2, runs=runs)
     check_board_memory(model, few, boards=2, runs=runs, chunks=32)
+
+
+def test_a_training_is_checked_with_what_its_boards_have_of_it():
+    """Chunks, runs of layers and boards; those whose memory is unknown hold anything."""
+    model = prepare(GRAPH, Model(hidden=(16,) * 8).network(GRAPH), Recipe())
+    few = cluster(1 << 20, program_rows=256, accumulator_rows=16, tensors=128)
+    whole = Assignment(scheme="layers", runs=(range(1, 8), range(8, 10)))
+    for found, boards in ((whole, few), (replace(whole, chunks=1), few)):
+        with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
+            check_boards(model, found, boards, 2)
+    check_boards(model, whole, None, 2)
+    check_boards(model, replace(whole, chunks=32), few, 2)
+    check_boards(model, whole, cluster(1 << 20, tensors=128), 2)

@@ -4,6 +4,7 @@
 
 import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,17 +15,24 @@ from hypercast import Device, Graph, Model, Trainer
 from hypercast.benches.board_trainings import state_digest
 from hypercast.host.cli import main
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cycle_model.default_orders import default_orders
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.description.description import Description
 from hypercast.host.description.recipe import make_recipe
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
-from hypercast.host.training.ordering import ordered_for_graph
+from hypercast.host.runtime.epochs import AHEAD_STEPS
+from hypercast.host.training.ordering import (
+    ordered_for_graph,
+    ordered_for_numbers,
+    ordered_for_samples,
+)
 from hypercast.host.training.planning import problem_of
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import MODELS
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.recipe import Recipe
 
 SAMPLINGS = (Sampling(), Sampling(sampler="walks", batch=8, coverage=4.0),
              Sampling(sampler="neighbours", batch=16, fan_outs=(3,)))
@@ -142,3 +150,28 @@ def test_a_run_keeps_its_orders(tmp_path, monkeypatch):
     path.write_text(text.replace(kept, 'order = "auto"'))
     with Trainer.of_run(folder, graph=graph) as trainer:
         assert orders(trainer.network) == chosen
+
+
+#: Widths of networks, vertices and edges, for which it counts whether steps work ahead.
+AHEAD = (((57, 60), (102, 34), (204,)), ((24, 12), (79, 26), (78,)), ((35, 79), (58, 14), (56,)))
+
+
+@pytest.mark.parametrize(("micro_batches", "samples", "ahead"), [
+    (1, AHEAD_STEPS, True), (1, AHEAD_STEPS - 1, False), (2, AHEAD_STEPS, False)])
+def test_steps_that_work_ahead_count_in_the_orders(micro_batches, samples, ahead):
+    """A sample is a step there, and there are enough of them."""
+    recipe = Recipe(micro_batches=micro_batches)
+    for widths, vertices, edges in AHEAD:
+        network = Network.of_widths(widths)
+        for origin in (None, np.arange(vertices[0])):
+            first = SimpleNamespace(rows=vertices, origin=origin, edges=[
+                SimpleNamespace(nnz=count) for count in edges])
+            source = type("Source", (), {"first": first, "__len__": lambda _: samples})()
+            found = {pipelined: default_orders(
+                network, vertices, edges, recipe.element_width, sampled=True,
+                pipelined=pipelined, resident=origin is not None) for pipelined in (False, True)}
+            assert ordered_for_samples(network, source, recipe) == found[ahead]
+            if origin is not None:
+                assert found[False] != found[True]
+                assert found[micro_batches == 1] == ordered_for_numbers(
+                    network, vertices, edges, recipe, law="power", sampled=True)

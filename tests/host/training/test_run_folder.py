@@ -12,8 +12,9 @@ from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.folder_lock import FolderLockError
-from hypercast.host.training.run_folder import RunFolder
+from hypercast.host.training.run_folder import RunError, RunFolder
 from hypercast.host.training.trainer import Trainer
+from tests.host.commands.test_moved_runs import write_graph
 from tests.host.test_cli import refused, run
 
 KARATE = Graph.load("karate")
@@ -133,3 +134,17 @@ def test_files_that_cannot_be_replaced_are_found_before_any_is_written(name, tmp
         trainer.fit()
     assert error.value.filename == str(run / name)
     assert [path.name for path in run.iterdir() if path.name != "lock"] == [name]
+
+
+def test_a_graph_that_is_no_more_there_is_wanted_only_where_it_is_needed(tmp_path):
+    folder = tmp_path / "run"
+    data = write_graph(tmp_path / "graph.npz")
+    run("train", data, "--hidden", 4, "--epochs", 1, "--run", folder)
+    kept = RunFolder(folder)
+    assert kept.description().graph.path == str(data)
+    data.rename(tmp_path / "elsewhere.npz")
+    with pytest.raises(RunError, match=rf"the graph is {data}, but there is no such file"):
+        kept.description()
+    assert kept.description(required=False).graph.path == str(data)
+    assert kept.description(data=tmp_path / "elsewhere.npz").graph.path == str(
+        tmp_path / "elsewhere.npz")

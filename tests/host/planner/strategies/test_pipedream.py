@@ -14,6 +14,7 @@ from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.strategies import pipedream, samples
 from hypercast.host.planner.strategies.equal_layers import equal_stages
+from hypercast.host.planner.strategy import GivenPlan, GivenShare
 from hypercast.host.training.planning import assignment_of
 from tests.host.planner.problems import cluster, problem
 
@@ -120,3 +121,22 @@ def test_two_versions_need_a_micro_batch_for_each_board():
     assert plan.staleness == "weights, 1 step"
     # Without a flush, a step takes what its micro-batches take: none fills the pipeline anew.
     assert plan.seconds == pytest.approx(8)
+
+
+@pytest.mark.parametrize("strategy", [pipedream.STRATEGY, pipedream.TWO_VERSIONS_STRATEGY])
+@pytest.mark.parametrize("micro_batches", [1, 2, 3])
+def test_two_versions_need_as_many_micro_batches_as_boards(strategy, micro_batches):
+    """So that a step's updates are there for the step after the next; stashes need none."""
+    training = problem([3, 5], cluster(1, 1), micro_batches=micro_batches)
+    given = GivenPlan("1F1B", micro_batches, tuple(
+        GivenShare(f"shares.{number}", (board,), (number,), None)
+        for number, board in enumerate(training.boards, 1)))
+    if strategy is pipedream.TWO_VERSIONS_STRATEGY and micro_batches < 2:
+        with pytest.raises(DescriptionError, match="needs as many micro-batches as boards, 2, not "
+                                                   "1; ") as error:
+            strategy.evaluate(training, given)
+        assert error.value.section == "shares"
+    else:
+        plan = strategy.evaluate(training, given)
+        assert isinstance(plan, Plan) and plan.strategy == strategy.name
+        assert [share.layers for share in plan.shares] == [(1,), (2,)]
