@@ -142,7 +142,7 @@ def _target(path: Path) -> Path:
     """Where links of this user, or of root, lead; raises ``OSError`` if it is no regular file."""
     found = path
     with _naming(path):
-        for _ in range(_LINKS):
+        for _ in range(_LINKS + 1):  # and what the last one leads to
             try:
                 status = found.lstat()
             except FileNotFoundError:

@@ -129,6 +129,25 @@ def test_links_in_a_circle_are_refused(tmp_path, circle, writer):
     assert names(tmp_path) == sorted(set(circle))
 
 
+@pytest.mark.parametrize("count", [1, 38, 39, 40, 41, 42])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_as_many_links_are_followed_as_the_kernel_follows(tmp_path, count, writer):
+    target = tmp_path / "0"
+    target.write_bytes(b"")
+    for number in range(count):
+        (tmp_path / f"{number + 1}").symlink_to(f"{number}")
+    last = tmp_path / f"{count}"
+    try:
+        last.read_bytes()
+    except OSError as error:
+        with pytest.raises(OSError, match="leads back to itself") as found:
+            writer(last)
+        assert found.value.errno == error.errno and count > 38
+    else:
+        writer(last)
+        assert target.read_bytes() == b"new" and last.is_symlink()
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_own_links_stay_and_a_file_keeps_its_mode(tmp_path, writer):
     target, link, other = tmp_path / "target", tmp_path / "link", tmp_path / "folder" / "other"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Values are kept: the same again, no more than there is room for, and never wrong."""
 
+import pickle
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import numpy as np
 import pytest
@@ -95,6 +97,50 @@ def test_a_file_that_became_shorter():
     kept._file.truncate(10)
     calls.of(kept, 0)
     assert calls.asked == [0, 0]
+
+
+class Octets(bytes):
+    """A few bytes that say that they are 1 GiB."""
+
+    def __len__(self):
+        return 1 << 30
+
+
+class Endless:
+    """A file that is as long as what it was given says."""
+
+    def __init__(self):
+        self._parts, self._place = [], 0
+
+    def seek(self, offset, whence=0):
+        self._place = len(self._parts) << 30 if whence else offset
+        return self._place
+
+    def write(self, octets):
+        self._parts.append(octets)
+
+    def flush(self):
+        pass
+
+    def read(self, size):
+        return self._parts[self._place // size]
+
+
+def test_up_to_1_gib_in_memory_and_8_in_the_file(monkeypatch):
+    """As the page on data says."""
+    dumps = pickle.dumps
+    monkeypatch.setattr(pickle, "dumps", lambda value, protocol: Octets(dumps(value, protocol)))
+    monkeypatch.setattr(tempfile, "TemporaryFile", Endless)
+    kept, asked = KeptValues(), []
+
+    def give(number):
+        asked.append(number)
+        return number
+
+    for _ in range(2):
+        for number in range(12):
+            assert kept.value_of(number, partial(give, number)) == number
+    assert asked == [*range(12), 9, 10, 11]
 
 
 def test_several_threads():

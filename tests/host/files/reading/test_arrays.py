@@ -30,6 +30,22 @@ def test_arrays(tmp_path_factory, values, fortran):
         assert archive["b"].flags.writeable
 
 
+@given(arrays(TYPES, array_shapes()), st.sampled_from([(1, 0), (2, 0)]), st.integers(0, 9_000))
+def test_headers_of_both_versions(tmp_path_factory, values, version, spaces):
+    """The length of the second one's has four bytes instead of two."""
+    path = tmp_path_factory.mktemp("arrays") / "a.npy"
+    with path.open("wb") as file:
+        np.lib.format.write_array(file, values, version)
+    if version == (2, 0):
+        octets = path.read_bytes()
+        size = int.from_bytes(octets[8:12], "little")
+        header = octets[12:11 + size] + b" " * spaces + b"\n"
+        path.write_bytes(
+            octets[:8] + len(header).to_bytes(4, "little") + header + octets[12 + size:])
+    found = read_array(path)
+    np.testing.assert_array_equal(found, values)
+
+
 def npy(header, content=b""):
     text = repr(header).encode().ljust(118)
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text + content
@@ -65,6 +81,20 @@ def test_arrays_that_are_larger_than_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("os.sysconf", lambda name: 10)
     with pytest.raises(FileError, match="GiB of memory; take a smaller one"):
         read_array(tmp_path / "a.npy")
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("lacking", [1, 8, 16])
+def test_members_that_end_early(tmp_path, method, lacking):
+    """Though the archive, the header and the checksum agree, numbers are missing."""
+    path = tmp_path / "a.npz"
+    content = npy({"descr": "<f8", "fortran_order": False, "shape": (2,)}, bytes(16 - lacking))
+    with zipfile.ZipFile(path, "w", method) as file:
+        file.writestr("a.npy", content)
+        file.infolist()[0].file_size += lacking
+    with pytest.raises(FileError, match=r"a\.npz, array a, .*(ends early|damaged)"), \
+            opened_archive(path) as archive:
+        archive["a"]
 
 
 def test_archives(tmp_path):

@@ -38,6 +38,29 @@ def test_real_numbers(tmp_path_factory, values):
     np.testing.assert_array_equal(read_real_numbers(path, np.float64), values)
 
 
+#: What a column can be called, and what it cannot, by the words of ``read_whole_numbers``.
+CALLED = ["a", "_", "node id", "x.1-2", "\u00e9", '"quoted"', "nano", "e5"]
+NOT_CALLED = ["1", "1a", "a#", "-a", "a/b", "", "nan", "Inf", "1e5", "#a"]
+
+
+@given(st.lists(st.sampled_from([*CALLED, *NOT_CALLED]), min_size=1, max_size=3))
+def test_the_first_line_names_all_columns_or_none(tmp_path_factory, names):
+    path = tmp_path_factory.mktemp("table") / "a.csv"
+    row = list(range(2, 2 + len(names)))
+    write(path, f"{','.join(names)}\n{','.join(map(str, row))}\n")
+    if set(names) <= set(CALLED):
+        assert read_whole_numbers(path, names=True).tolist() == [row]
+        with pytest.raises(FileError, match=r"line 1: .* is no whole number"):
+            read_whole_numbers(path)
+    elif set(names) == {"1"}:
+        assert read_whole_numbers(path, names=True).tolist() == [[1] * len(row), row]
+    elif names == [""]:  # an empty line
+        assert read_whole_numbers(path, names=True).tolist() == [row]
+    else:
+        with pytest.raises(FileError, match=r"line 1: .* is no whole number"):
+            read_whole_numbers(path, names=True)
+
+
 def test_nothing(tmp_path):
     assert read_whole_numbers(write(tmp_path / "a.csv", "")).size == 0
 
