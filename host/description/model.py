@@ -102,7 +102,7 @@ class Model:
         if not all(0 <= rate < 1 for rate in self.dropout):
             raise DescriptionError(f"[model] dropout must be at least 0 and below 1, not "
                                    f"{list(self.dropout)}", "model", "dropout")
-        if self.layers and len(self.hidden) not in (1, self._hidden_layers):
+        if len(self.hidden) not in (1, self._hidden_layers):
             raise DescriptionError(
                 f"[model] hidden has {len(self.hidden)} numbers, but {self.layers} layers have "
                 f"{self._hidden_layers} hidden ones; give as many, or one for all", "model",
