@@ -24,10 +24,18 @@ from hypercast.rtl.isa import Split
 def test_karate():
     graph = Graph.load("karate")
     assert (graph.vertices, graph.edges.nnz, graph.classes) == (34, 2 * 78, 2)
+    degrees = np.diff(graph.edges.indptr)
+    leaders = [np.flatnonzero(graph.labels == faction)[
+        np.argmax(degrees[graph.labels == faction])] for faction in range(2)]
+    assert leaders == [0, 33] and (graph.splits[leaders] == Split.TRAIN).all()
     assert np.bincount(graph.splits).tolist() == [0, 4, 8, 22]
     for split in Split(1), Split(2):
         labels = graph.labels[graph.splits == split]
         assert np.bincount(labels).tolist() == [len(labels) // 2] * 2
+    # Another member would be another training: what is noted of it is of these.
+    assert np.flatnonzero(graph.splits == Split.TRAIN).tolist() == [0, 4, 24, 33]
+    assert np.flatnonzero(graph.splits == Split.VALIDATION).tolist() == [
+        2, 6, 10, 12, 14, 20, 26, 28]
 
 
 def test_communities():

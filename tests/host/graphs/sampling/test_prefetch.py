@@ -23,9 +23,14 @@ def test_order(workers):
     assert list(prefetched(slow, range(20), workers=workers)) == [n * n for n in range(20)]
 
 
-def test_only_a_few_ahead():
+#: As many threads as are asked for; two if nobody asks.
+TWO = pytest.mark.parametrize("workers", [{}, {"workers": 2}])
+
+
+@TWO
+def test_only_a_few_ahead(workers):
     asked = []
-    results = prefetched(asked.append, itertools.count(), workers=2)
+    results = prefetched(asked.append, itertools.count(), **workers)
     for taken in range(1, 6):
         next(results)
         assert len(asked) <= taken + 4
@@ -35,10 +40,11 @@ def test_only_a_few_ahead():
     assert len(asked) == count
 
 
-def test_threads_work_side_by_side():
+@TWO
+def test_threads_work_side_by_side(workers):
     """Each result needs that another is being made at the same time."""
     meeting = threading.Barrier(2, timeout=30)
-    assert len(list(prefetched(lambda number: meeting.wait(), range(6), workers=2))) == 6
+    assert len(list(prefetched(lambda number: meeting.wait(), range(6), **workers))) == 6
 
 
 def test_error_in_its_place():
