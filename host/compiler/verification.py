@@ -147,8 +147,8 @@ class _Checks:
         """Check rows of a core's accumulators, or reduction rows, which all cores share."""
         rows, config = self._config.accumulator_rows, self._config
         if not access.field:
-            # Where rows are added by edges, those say which.
-            self._within(access, entry, entry.get("row_limit", 0), rows)
+            if "row_limit" in entry:  # where rows are added by edges, those say which
+                self._within(access, entry, entry["row_limit"], rows)
             return
         if access.mode == Mode.TAKE:
             count = entry["rows"]

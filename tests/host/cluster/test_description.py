@@ -2,6 +2,7 @@
 """Clusters: files and names say what boards there are and how they are joined; the rest is refused.
 """
 
+from collections import Counter
 from datetime import date
 
 import pytest
@@ -28,6 +29,30 @@ def test_presets_are_clusters_whose_boards_are_joined(name):
     cluster.require_joined()
     assert len(cluster.boards) > 1
     assert all(board.memory > 0 and board.clock > 0 for board in cluster.boards)
+
+
+@pytest.mark.parametrize("name", CLUSTERS)
+def test_presets_have_as_many_boards_as_they_say(name):
+    """A power of two of one kind; of the mixed ones, half are of each."""
+    boards = load_cluster(name).boards
+    kinds = Counter(board.name.rpartition("-")[0] for board in boards)
+    if name == "mixed":
+        assert len(set(kinds.values())) == 1 and len(kinds) == 2
+    else:
+        kind, count = name.removesuffix("-slow").split("-")
+        assert kinds == {kind: int(count)}
+    assert len(boards).bit_count() == 1
+
+
+def test_slow_presets_differ_by_their_links_alone():
+    slow = [name for name in CLUSTERS if name.endswith("-slow")]
+    assert slow
+    for name in slow:
+        first, second = load_cluster(name), load_cluster(name.removesuffix("-slow"))
+        assert first.boards == second.boards
+        for size in (0, 1 << 20):
+            assert first.route(*first.boards[:2]).seconds(size) > second.route(
+                *second.boards[:2]).seconds(size)
 
 
 def test_boards_have_the_memory_clock_and_host_of_their_kind():

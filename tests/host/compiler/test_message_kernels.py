@@ -3,7 +3,7 @@
 
 import numpy as np
 import scipy.sparse
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.load import Load
@@ -22,6 +22,8 @@ CONFIGS = [
 
 @given(st.sampled_from(CONFIGS), st.integers(1, 80), st.integers(1, 2 * BUCKET + 9),
        st.integers(0, 400), st.sampled_from([0, 3]), st.integers(0, 999))
+@example(CONFIGS[0], 16, 3 * BUCKET + 1, 400, 0, 0)  # more buckets than two
+@example(CONFIGS[1], 16, 4 * BUCKET, 400, 0, 1)
 def test_edge_streams(config, targets, sources, edges, first_row, seed):
     """Edges of a stream are ordered by source, then target; the last of both are marked."""
     generator = np.random.default_rng(seed)

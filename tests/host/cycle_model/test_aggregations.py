@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Expected loads, next to those counted on graphs that are drawn at random."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -13,13 +15,17 @@ from hypercast.rtl.config import Config
 VERTICES, DEGREE = 3_000, 4
 
 
+def drawn(vertices, degree, seed):
+    """As many edges of each source, to any targets."""
+    targets = np.random.default_rng(seed).integers(vertices, size=vertices * degree)
+    sources = np.repeat(np.arange(vertices), degree)
+    return scipy.sparse.coo_array((np.ones(len(sources), dtype=np.int64), (targets, sources)),
+                                  shape=(vertices, vertices)).tocsr()
+
+
 @pytest.fixture(scope="module")
 def matrix():
-    """As many edges of each source, to any targets."""
-    targets = np.random.default_rng(0).integers(VERTICES, size=VERTICES * DEGREE)
-    sources = np.repeat(np.arange(VERTICES), DEGREE)
-    return scipy.sparse.coo_array((np.ones(len(sources), dtype=np.int64), (targets, sources)),
-                                  shape=(VERTICES, VERTICES)).tocsr()
+    return drawn(VERTICES, DEGREE, 0)
 
 
 @pytest.mark.parametrize(("dimensions", "planes"), [
@@ -31,6 +37,31 @@ def test_links_are_as_busy_as_the_planes_make_them(dimensions, planes, matrix):
     # The busiest of some tens of links is above their mean, which grows a tenth at the most here.
     assert expected.links == pytest.approx(counted.links, rel=0.12)
     assert expected.messages == pytest.approx(counted.messages, rel=0.02)
+
+
+@pytest.mark.parametrize("eject", [1, 2, 4])
+@pytest.mark.parametrize(("vertices", "degree"), [(600, 1), (3_000, 4)])
+def test_the_busiest_ports_are_as_busy_as_counted(vertices, degree, eject):
+    """Those that messages leave the network by, and those that edges arrive at."""
+    config = Config(dimensions=4, planes=4, eject=eject, accumulator_rows=4096)
+    load = partial(compile_messages, config=config)
+    counted = [load(drawn(vertices, degree, seed)).load for seed in range(8)]
+    [expected] = Expected(
+        (vertices, vertices), (vertices * degree,), config, "uniform").loads(1, False)
+    for name in ("ejected", "arrivals"):
+        busiest = np.mean([getattr(one, name) for one in counted])
+        # The estimate is good to less than a standard deviation of what any port has.
+        mean = busiest - 2 * busiest ** 0.5
+        assert abs(getattr(expected, name) - busiest) < 0.8 * mean ** 0.5, name
+
+
+def test_sources_are_counted_one_by_one_up_to_a_million():
+    """Of twice as many, each stands for two."""
+    most = 1 << 20
+    values, counts = aggregations.degree_counts(most, 4 * most, "power")
+    more, doubled = aggregations.degree_counts(2 * most, 8 * most, "power")
+    assert counts.sum() == most and (counts % 2).any()
+    assert np.array_equal(values, more) and np.array_equal(2 * counts, doubled)
 
 
 @pytest.mark.parametrize("law", aggregations.DEGREE_LAWS)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A few layers of a workload are what they are in the whole."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["test"].replace(weight_rows=4096, tensors=256)
@@ -66,6 +70,34 @@ def test_digits_and_rows_are_those_of_its_layers(first):
         assert digits == known[f"{name.kind}{name.layer + first - 1}"]
     assert (window.words is None) == (first > 1 or whole.words is None)
     assert set(window.vertices) == {200}
+
+
+def test_digits_are_those_of_the_orders_that_are_tried():
+    """In all layers of the window, and in those outside as they are in the whole."""
+    network = model_network("gcn", 9, (8,) * 4, 3)
+
+    def digits(ordered):
+        return {Tensor("W", number): ordered.layers[number - 1].order for number in range(1, 6)}
+
+    whole = Workload.of_statistics((200,) * 6, (900,) * 5, network, CONFIG, digits=digits)
+    window = layer_window(whole, range(2, 5))
+    for tried in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=3):
+        found = window.digits(window.network.ordered(tried))
+        assert found == {Tensor("W", number): order for number, order in enumerate(tried, 1)}
+
+
+@pytest.mark.parametrize("layers", [(1, 2), (1,), (2, 3), (3,)])
+def test_only_the_first_layer_has_the_input_of_the_whole(layers):
+    words = np.ones((CONFIG.cores, 3), dtype=np.int64)
+    whole = Workload.of_statistics((200,) * 4, (900,) * 3, model_network("gcn", 9, (8, 8), 3),
+                                   CONFIG, words=words, pipelined=True, resident=True)
+    window = layer_window(whole, layers)
+    if layers[0] == 1:
+        assert window.words is words
+        assert (window.sampled, window.pipelined, window.resident) == (False, True, True)
+    else:
+        assert window.words is None
+        assert (window.sampled, window.pipelined, window.resident) == (True, False, False)
 
 
 @pytest.mark.parametrize("seed", range(8))

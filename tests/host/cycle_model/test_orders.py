@@ -48,6 +48,26 @@ def test_no_order_of_a_model_is_faster(widths):
     assert cycles(networks[-1], CONFIG) == min(map(cycles, networks))
 
 
+@pytest.mark.parametrize("spared", [0.0, 0.01, 0.03])
+def test_fewer_aggregate_first_for_a_share_of_the_cycles(monkeypatch, spared):
+    """For no more than that, whatever each order costs."""
+    workload, generator, taken = batch(), np.random.default_rng(0), set()
+    for _ in range(40):
+        every = list(itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2))
+        costs = dict(zip(every, generator.integers(1_000, 1_045, 4).tolist(), strict=True))
+        monkeypatch.setattr(orders, "predict", lambda one, trials, costs=costs: SimpleNamespace(
+            cycles=costs[one.orders]))
+        chosen = choose_orders(workload, spared=spared).orders
+        allowed = [one for one in every if costs[one] <= (1 + spared) * min(costs.values())]
+        fewest = min(one.count(AGGREGATE_FIRST) for one in allowed) if spared else 0
+        assert chosen in allowed
+        assert not spared or chosen.count(AGGREGATE_FIRST) == fewest
+        assert costs[chosen] == min(costs[one] for one in allowed if not spared
+                                    or one.count(AGGREGATE_FIRST) == fewest)
+        taken.add(costs[chosen] == min(costs.values()))
+    assert taken == ({True, False} if spared else {True})
+
+
 def test_what_does_not_fit_combines_first():
     """The reference trains it all the same."""
     graph = synthetic_graph(50, 100, 500, 3)
