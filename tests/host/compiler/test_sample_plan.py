@@ -13,10 +13,11 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.resident_rows import ResidentRows
-from hypercast.host.compiler.sample_plan import _SLACK, Capacity
+from hypercast.host.compiler.sample_plan import _SLACK, Capacity, SamplePlan
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.alone_chip import AloneChip
+from hypercast.host.schemes.graph_parts import divided, parts_of
 from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
@@ -83,6 +84,18 @@ def test_the_state_stays():
     of_samples = {"A", "X"}
     assert {name: entry for name, entry in after.exponents.items() if name not in of_samples} == {
         name: entry for name, entry in before.exponents.items() if name not in of_samples}
+
+
+@pytest.mark.parametrize("boards", [2, 3])
+def test_matrices_of_a_part_have_no_rows_of_others(boards):
+    """Though edges lead from these."""
+    model = prepare(small_graph(60), Network.of_widths([5, 4, 3]), RECIPE)
+    assert SamplePlan.rows_of_sample(model.sample) == (60,) * 3
+    division = divided(model, boards)
+    counts = np.bincount(division.boards)
+    for count, part in zip(counts, parts_of(model.sample, division), strict=True):
+        assert part.edges[0].shape[1] > count
+        assert SamplePlan.rows_of_sample(part) == (count,) * 3
 
 
 def test_room_grows_whenever_there_is_too_little():

@@ -14,7 +14,7 @@ from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.tensor import Tensor
+from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import PRESETS
 
 CONFIG = PRESETS["test"].replace(weight_rows=4096, tensors=256)
@@ -77,13 +77,15 @@ def test_digits_are_those_of_the_orders_that_are_tried():
     network = model_network("gcn", 9, (8,) * 4, 3)
 
     def digits(ordered):
-        return {Tensor("W", number): ordered.layers[number - 1].order for number in range(1, 6)}
+        return {Tensor(Kind.WEIGHTS, number): layer.order
+                for number, layer in enumerate(ordered.layers, 1)}
 
     whole = Workload.of_statistics((200,) * 6, (900,) * 5, network, CONFIG, digits=digits)
     window = layer_window(whole, range(2, 5))
     for tried in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=3):
         found = window.digits(window.network.ordered(tried))
-        assert found == {Tensor("W", number): order for number, order in enumerate(tried, 1)}
+        assert found == {
+            Tensor(Kind.WEIGHTS, number): order for number, order in enumerate(tried, 1)}
 
 
 @pytest.mark.parametrize("layers", [(1, 2), (1,), (2, 3), (3,)])
