@@ -11,7 +11,7 @@ import tomli_w
 from hypercast.benches.fuzzing.command import run_command
 from hypercast.benches.fuzzing.descriptions import draw_sections
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
-from hypercast.host.cluster.assignment import SCHEMES, AssignmentError
+from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
@@ -70,7 +70,7 @@ def try_sharing(trial: Trial) -> str:
     trial.note(f"{' '.join(arguments)}, {sections}")
     try:
         boards = Boards(2, staleness=staleness, **given)
-    except AssignmentError as error:
+    except DescriptionError as error:
         check_refusal(error.on_command_line, _WORDS)
         return REFUSED
     try:

@@ -12,7 +12,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
-__all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "AssignmentError", "turns"]
+__all__ = ["GRAPH", "LAYERS", "SAMPLES", "SCHEMES", "Assignment", "turns", "unfit", "unfit_value"]
 
 #: Ways to share a training: what each board has its own of.
 SCHEMES = (SAMPLES, GRAPH, LAYERS) = ("samples", "graph", "layers")
@@ -24,45 +24,28 @@ _OPTIONS = {"count": "--boards", **{name: f"--{name}" for name in (
     "jumping", "layers")}}
 
 
-class AssignmentError(DescriptionError):
-    """Boards cannot train together in such a way.
+def unfit(text: str, *values: object, section: str = "", key: str = "") -> DescriptionError:
+    """The error that boards cannot train together in such a way.
 
-    Attributes
+    Parameters
     ----------
-    on_command_line : str
-        The message with names of options.
+    text : str
+        The message: ``{}`` stands for one of the ``values``, and ``{scheme}`` for the name of what
+        says how boards train together, which is an option on the command line.
+    *values
+        What the message names.
+    section, key : str
+        Where the error is.
     """
+    where = "[boards] " if section == "boards" else ""
+    return DescriptionError(
+        where + text.format(*values, **{name: name for name in _OPTIONS}), section, key,
+        text.format(*values, **_OPTIONS))
 
-    def __init__(self, text: str, section: str = "", key: str = "") -> None:
-        super().__init__(text, section, key)
-        self.on_command_line = str(self)
 
-    def placed(self, place: str) -> Self:
-        found = super().placed(place)
-        found.on_command_line = f"{place}: {self.on_command_line}"
-        return found
-
-    @classmethod
-    def of(cls, key: str, text: str, *values: object) -> Self:
-        """An error about one of the values that say how boards train together.
-
-        Parameters
-        ----------
-        key : str
-            The value's name.
-        text : str
-            What follows the name: ``{}`` stands for one of the ``values``, and ``{scheme}`` for the
-            name of another one.
-        """
-        return cls.about(f"{{{key}}} {text}", *values, section="boards", key=key)
-
-    @classmethod
-    def about(cls, text: str, *values: object, section: str = "", key: str = "") -> Self:
-        """An error about several values; ``text`` is the whole message."""
-        where = "[boards] " if section == "boards" else ""
-        found = cls(where + text.format(*values, **{one: one for one in _OPTIONS}), section, key)
-        found.on_command_line = str(cls(text.format(*values, **_OPTIONS)))
-        return found
+def unfit_value(key: str, text: str, *values: object) -> DescriptionError:
+    """The same of a single value; ``text`` is what follows its name."""
+    return unfit(f"{{{key}}} {text}", *values, section="boards", key=key)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,30 +113,30 @@ class Assignment:
 
         Raises
         ------
-        AssignmentError
+        DescriptionError
             If its scheme is none of the sampling's, or what is older is not of the scheme.
         """
-        scheme, error = self.scheme, AssignmentError.about
+        scheme = self.scheme
         if scheme == SAMPLES and not sampling.sampler:
-            raise error("boards share the samples of a step, but steps work on the whole graph; "
+            raise unfit("boards share the samples of a step, but steps work on the whole graph; "
                         "give a sampler, or another {scheme}")
         if scheme == GRAPH and sampling.sampler:
-            raise error("boards share the whole graph, but steps work on samples; leave the "
+            raise unfit("boards share the whole graph, but steps work on samples; leave the "
                         "sampler out, or give another {scheme}")
         if self.smoothing is not None and (sampling.sampler or scheme in (SAMPLES, LAYERS)):
-            raise error("stale halos are those of boards that share a whole graph; leave the "
+            raise unfit("stale halos are those of boards that share a whole graph; leave the "
                         "sampler out, or train without {staleness}")
         if (self.versions > 1 or self.stages) and scheme != LAYERS:
-            raise error("weights are older where boards have a run of layers each; give {scheme} "
+            raise unfit("weights are older where boards have a run of layers each; give {scheme} "
                         "layers, or train without {staleness}")
         if self.versions > 1 and self.stages:
-            raise error("weights have two versions, or they are stashed for each stage; give one "
+            raise unfit("weights have two versions, or they are stashed for each stage; give one "
                         "of the two")
         if self.chunks and (sampling.sampler or scheme != LAYERS):
-            raise error("chunks are those of a whole graph that goes through layers; leave the "
+            raise unfit("chunks are those of a whole graph that goes through layers; leave the "
                         "sampler out, and give {scheme} layers")
         if self.chunks and (self.versions > 1 or self.stages):
-            raise error("either rows of chunks are older, or weights are; give one of the two")
+            raise unfit("either rows of chunks are older, or weights are; give one of the two")
         return replace(self, scheme=scheme or (SAMPLES if sampling.sampler else GRAPH))
 
     def check(self, recipe: Recipe, sampling: Sampling, device: Device, boards: int, *,
@@ -177,54 +160,54 @@ class Assignment:
 
         Raises
         ------
-        AssignmentError
+        DescriptionError
             If they cannot; says why, and what to do.
         """
-        found, error = self.complete(sampling), AssignmentError.about
+        found = self.complete(sampling)
         _check_micro_batches(recipe, sampling, check=check)
         _check_devices(device, sampling, boards, chip=chip or device.name != "reference")
         found.kept_smoothing  # noqa: B018 - raises if it is out of range
         layers = len(network.layers)
         if self.stages > layers:
-            raise error("{0} stages share {1} layers, but each needs one; take {1} stages or "
+            raise unfit("{0} stages share {1} layers, but each needs one; take {1} stages or "
                         "fewer, or deepen the network by {layers}", self.stages, layers)
         if boards == 1:
             self.check_alone(device.names)
             return found
         if check:
-            raise error("{check} compares one board with the reference, but {} train together; "
+            raise unfit("{check} compares one board with the reference, but {} train together; "
                         "leave it out", boards)
         if found.scheme == LAYERS and boards > layers:
-            raise error("{0} boards share {1} layers, but each needs one; take {1} boards or "
+            raise unfit("{0} boards share {1} layers, but each needs one; take {1} boards or "
                         "fewer, or deepen the network by {layers}", boards, layers)
         if found.scheme == SAMPLES and boards > recipe.micro_batches:
-            raise error("[recipe] micro_batches is {0}, but {1} boards share the samples of a "
+            raise unfit("[recipe] micro_batches is {0}, but {1} boards share the samples of a "
                         "step; raise it to {1} or more, or take fewer boards",
                         recipe.micro_batches, boards, section="recipe", key="micro_batches")
         if self.smoothing is not None and self.parts and boards != len(self.parts):
-            raise error("rows of {0} parts of the graph reach each other a step late, but {1} "
+            raise unfit("rows of {0} parts of the graph reach each other a step late, but {1} "
                         "boards would share it; take {0} boards, or one process", len(self.parts),
                         boards)
         if self.older_weights and network.jumping:
-            raise error("with jumping knowledge, the outputs of layers {} have one exponent, for "
+            raise unfit("with jumping knowledge, the outputs of layers {} have one exponent, for "
                         "which boards wait for each other in every step; boards with older "
                         "weights do not, so leave {jumping} out, or train without {staleness}",
                         ", ".join(map(str, network.jumping)))
         if self.older_weights and network.initial:
-            raise error("with an initial residual, the gradients of layer 1's outputs have one "
+            raise unfit("with an initial residual, the gradients of layer 1's outputs have one "
                         "exponent, for which boards wait for each other in every step; boards "
                         "with older weights do not, so take another model, or train without "
                         "{staleness}")
         return found
 
     def check_alone(self, devices: Iterable[str]) -> None:
-        """Raise ``AssignmentError`` if a chip is to train alone with anything that is older."""
+        """Raise ``DescriptionError`` if a chip is to train alone with anything that is older."""
         chips = " or ".join(sorted({*devices} - {"reference"}))
         if not chips or not self.stale:
             return
         what = "rows of chunks" if self.chunks else \
             "older weights" if self.older_weights else "stale halos"
-        raise AssignmentError.about(
+        raise unfit(
             "[device] one process computes what boards with {} would, and is a reference, not {}; "
             "leave the device out, or take the boards", what, chips, section="device", key="name")
 
@@ -234,14 +217,14 @@ class Assignment:
 
         Raises
         ------
-        AssignmentError
+        DescriptionError
             If it is out of range.
         """
         if self.smoothing is None:
             return None
         found = round(self.smoothing * SMOOTHING_ONE)
         if not 0 <= found < SMOOTHING_ONE:
-            raise AssignmentError.of(
+            raise unfit_value(
                 "smoothing", "must be at least 0 and at most {}, as it is kept in {}ths, not {}",
                 (SMOOTHING_ONE - 1) / SMOOTHING_ONE, SMOOTHING_ONE, self.smoothing)
         return found
@@ -257,14 +240,14 @@ def _check_micro_batches(recipe: Recipe, sampling: Sampling, *, check: bool) -> 
         reason = "but one sample a step can be compared with the reference; leave out {check}"
     else:
         return
-    raise AssignmentError.about("[recipe] micro_batches is {}, " + reason, recipe.micro_batches,
+    raise unfit("[recipe] micro_batches is {}, " + reason, recipe.micro_batches,
                                 section="recipe", key="micro_batches")
 
 
 def _check_devices(device: Device, sampling: Sampling, boards: int, *, chip: bool) -> None:
     """Refuse so many boards that are to be the devices that are named, or evaluate on one."""
     if len(device.names) not in (1, boards):
-        raise AssignmentError.about(
+        raise unfit(
             "[device] name has {0} devices, {1}, but {2} board{3}; name one for all boards, or one "
             "for each ({count} {0})", len(device.names), device.name, boards,
             "s train" if boards > 1 else " trains", section="device", key="name")
@@ -279,7 +262,7 @@ def _check_devices(device: Device, sampling: Sampling, boards: int, *, chip: boo
         reason = "but that is the reference, on the host; name a chip, such as rtl, or leave it out"
     else:
         return
-    raise AssignmentError.about("[device] evaluate_on is device, " + reason, boards,
+    raise unfit("[device] evaluate_on is device, " + reason, boards,
                                 section="device", key="evaluate_on")
 
 

@@ -15,8 +15,8 @@ from typing import Any, TextIO
 import click
 
 from hypercast.errors import HypercastError, InputError
-from hypercast.host.cluster.assignment import AssignmentError
 from hypercast.host.commands.ranks import one_of_several
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.safe_path import safe_path
 
 __all__ = ["UNFORESEEN", "CommandGroup", "command_line"]
@@ -111,8 +111,8 @@ def _text(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return f"memory is used up ({text or 'no more is given'}); take a smaller graph, model " \
                f"or batch"
-    if isinstance(error, AssignmentError):
-        return error.on_command_line
+    if isinstance(error, DescriptionError):
+        return " ".join(error.on_command_line.split())
     if text and isinstance(error, HypercastError):
         return text
     return f"{type(error).__name__}: {text or 'no more is said'} ({_place(error)}); " \

@@ -4,7 +4,6 @@
 import sys
 import tempfile
 import time
-from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -26,18 +25,15 @@ from hypercast.host.commands.options import (
     FOLDER,
     OUTPUT,
     json_option,
-    layer_orders,
     print_json,
-    score,
-    scores,
 )
-from hypercast.host.commands.output import make_console, print_table
+from hypercast.host.commands.output import make_console
 from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.commands.progress_text import ProgressBar, ProgressText
 from hypercast.host.commands.report import write_report
+from hypercast.host.commands.training_text import epoch_line, print_beginning, print_summary
 from hypercast.host.commands.wave_options import WAVE_OPTIONS, wave_options
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.job import Job
 from hypercast.host.description.description import Description
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.planner.plan_file import plan_boards
@@ -46,10 +42,8 @@ from hypercast.host.processes.mpi_group import world
 from hypercast.host.processes.virtual_time import write_timeline
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
-from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planned_training import PlannedTraining, plan_training
-from hypercast.host.training.run_folder import Record
 from hypercast.host.training.session import Session
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Recording
@@ -160,7 +154,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                         trainer.initial)
         job = trainer.job  # opens the device
         status.stop()
-        _print_beginning(console, trainer, job)
+        print_beginning(console, trainer, job)
         start = time.perf_counter()
         _train(console, trainer, as_json)
         seconds = time.perf_counter() - start
@@ -190,7 +184,7 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if as_json:
         print_json(summary)
     else:
-        _print_summary(console, summary, trainer)
+        print_summary(console, summary, trainer)
         if time_on_boards:
             console.print(str(time_on_boards))
         if time_on_boards and planned:
@@ -253,22 +247,6 @@ def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | 
     return trace_step or epochs
 
 
-def _print_beginning(console: Console, trainer: Trainer, job: Job | None) -> None:
-    graph, config = trainer.outline, trainer.device.config
-    console.print(f"{trainer.facts['data set']}: {graph.vertices} vertices, {graph.edge_count} "
-                  f"edges, {'-'.join(map(str, trainer.widths))} features, on "
-                  f"{trainer.device.name}, "
-                  f"{config.cores} cores, {config.lanes} lanes, {config.element_width}-bit "
-                  f"elements")
-    console.print(layer_orders(trainer.network))
-    if trainer.division:
-        console.print(str(trainer.division))
-    if job:
-        console.print(f"the busiest core has {job.imbalance - 1:.1%} more edges than the mean")
-    if trainer.epoch:
-        console.print(f"going on after epoch {trainer.epoch}")
-
-
 def _train(console: Console, trainer: Trainer, as_json: bool) -> None:
     """Train to the end, and show how it goes."""
     trainer.progress = console.print
@@ -277,40 +255,5 @@ def _train(console: Console, trainer: Trainer, as_json: bool) -> None:
             if as_json:
                 print_json(record)
             elif trainer.epoch % 10 == 0 or trainer.finished:
-                console.print(f"epoch {trainer.epoch:4}  {_line(record)}")
-            progress.update(trainer.epoch, _line(record))
-
-
-def _line(record: Record) -> str:
-    def percent(name: str) -> str:
-        value = score(record, name)
-        return "   -  " if value is None else f"{value:6.1%}"
-    return (f"loss {record['training_loss']:.4f}  train {percent('train')}  "
-            f"validation {percent('validation')}  test {percent('test')}")
-
-
-def _count(trainer: Trainer) -> str:
-    """The epochs done, as text."""
-    noun, *rest = trainer.unit.split(" of ")
-    return " of ".join([f"{trainer.epoch} {noun}{'' if trainer.epoch == 1 else 's'}", *rest])
-
-
-def _print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer) -> None:
-    if "phases" in summary:
-        total = sum(summary["phases"].values())
-        print_table(console, ("phase", "cycles", "share"), [
-            *((name, f"{cycles:,}", f"{cycles / total:.1%}")
-              for name, cycles in summary["phases"].items()),
-            ("all", f"{total:,}", "")], "the last training step")
-        rows = utilisation(summary["counters"], total, trainer.device.config)
-        print_table(console, ("engine", "at work", "limited by"), [
-            (row.name, f"{row.work:.1%}", row.limit) for row in rows])
-        console.print(f"most used: {max(rows, key=lambda row: row.work).name}")
-        last = trainer.history[-1]
-        console.print(f"cycles: {last['train_cycles']:,} in {_count(trainer)}, "
-                      f"{last['evaluate_cycles']:,} in evaluations")
-    if trainer.final is not trainer.history[-1]:
-        console.print(f"stopped after epoch {trainer.epoch}; the weights are those of epoch "
-                      f"{summary['epoch'] + 1}, the best")
-    console.print(f"loss {summary['training_loss']:.4f}, {scores(summary)}")
-    console.print(f"{summary['saturations']} saturations, {summary['seconds']:.1f} s")
+                console.print(f"epoch {trainer.epoch:4}  {epoch_line(record)}")
+            progress.update(trainer.epoch, epoch_line(record))

@@ -46,20 +46,25 @@ class DescriptionError(InputError):
     ----------
     section, key : str
         Where; ``key`` is empty if it is about the whole section.
+    on_command_line : str
+        The message there, where values may be called otherwise.
     """
 
-    def __init__(self, text: str, section: str = "", key: str = "") -> None:
+    def __init__(self, text: str, section: str = "", key: str = "",
+                 on_command_line: str = "") -> None:
         super().__init__(one_line(text))
         self.section = section
         self.key = key
+        self.on_command_line = one_line(on_command_line or text)
 
     def placed(self, place: str) -> Self:
         """This error, which also says in which file and line."""
-        return type(self)(f"{place}: {self}", self.section, self.key)
+        return type(self)(f"{place}: {self}", self.section, self.key,
+                          f"{place}: {self.on_command_line}")
 
-    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str]]:
+    def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
         """What another process makes it anew from."""
-        return type(self), (str(self), self.section, self.key)
+        return type(self), (str(self), self.section, self.key, self.on_command_line)
 
 
 @dataclass(frozen=True)

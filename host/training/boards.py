@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
-from hypercast.host.cluster.assignment import LAYERS, SCHEMES, Assignment, AssignmentError
+from hypercast.host.cluster.assignment import LAYERS, SCHEMES, Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.description.conversion import Within, checked
 
@@ -79,32 +79,32 @@ class Boards:
         for name, value in checked("boards", values, _HINTS).items():
             object.__setattr__(self, name, value)
         if self.scheme is not None and self.scheme not in SCHEMES:
-            raise AssignmentError.of("scheme", "must be {} or {}, not {!r}",
+            raise unfit_value("scheme", "must be {} or {}, not {!r}",
                                      ", ".join(SCHEMES[:-1]), SCHEMES[-1], self.scheme)
         if self.cluster is not None and not isinstance(self.cluster, Cluster):
             object.__setattr__(self, "cluster", load_cluster(_path("cluster", self.cluster)))
         if self.plan is not None:
             object.__setattr__(self, "plan", Path(_path("plan", self.plan)))
         if self.plan and not self.cluster:
-            raise AssignmentError.of("plan", "{} is for the boards of a cluster; give {cluster} as "
+            raise unfit_value("plan", "{} is for the boards of a cluster; give {cluster} as "
                                              "well", self.plan)
         for name in ("count", "scheme") if self.plan else ():
             if getattr(self, name):
-                raise AssignmentError.of(name, "and {plan} both say how boards train together; "
+                raise unfit_value(name, "and {plan} both say how boards train together; "
                                                "leave one of them out")
         if self.smoothing is not None and not (self.staleness or self.plan):
-            raise AssignmentError.of("smoothing", "is of rows that are a step old; give "
+            raise unfit_value("smoothing", "is of rows that are a step old; give "
                                                   "{staleness} as well")
         if self.smoothing is not None and self.scheme == LAYERS:
-            raise AssignmentError.of("smoothing", "is of rows that are a step old; with {scheme} "
+            raise unfit_value("smoothing", "is of rows that are a step old; with {scheme} "
                                                   "layers, it is weights that are; leave it out")
         for name in ("stages", "chunks"):
             if getattr(self, name) and not (self.staleness and self.scheme == LAYERS):
-                raise AssignmentError.of(name, "says what is older where boards have a run of "
+                raise unfit_value(name, "says what is older where boards have a run of "
                                                "layers each; give {scheme} layers and {staleness} "
                                                "as well")
         if self.stages and self.chunks:
-            raise AssignmentError.of("stages", "are of older weights, {chunks} of older rows; "
+            raise unfit_value("stages", "are of older weights, {chunks} of older rows; "
                                                "leave one of them out")
 
     @property
@@ -133,17 +133,17 @@ class Boards:
 
         Raises
         ------
-        AssignmentError
+        DescriptionError
             If it is one, of which something else is said; or others were started.
         """
         if self.count and started > 1 and self.count != started:
-            raise AssignmentError.of("count", "{} starts as many processes, but {} were started "
+            raise unfit_value("count", "{} starts as many processes, but {} were started "
                                               "already; leave one of the two out",
                                      self.count, started)
         count = self.count or started
         for name in ("timeout", "scheme", "cluster", "staleness") if count == 1 else ():
             if getattr(self, name):
-                raise AssignmentError.of(name, "says how boards train together" + (
+                raise unfit_value(name, "says how boards train together" + (
                     ", but {count} is 1; give 2 or more" if self.count
                     else "; give {count} as well"))
         return count
@@ -164,5 +164,5 @@ def _path(name: str, value: object) -> str:
             isinstance(path, str):
         return path
     what = "a Cluster, its name or a file" if name == "cluster" else "the path of a file"
-    raise AssignmentError.of(name, "must be {}, not {}", what, repr(value) if isinstance(
+    raise unfit_value(name, "must be {}, not {}", what, repr(value) if isinstance(
         value, (str, int, float)) else f"a {type(value).__name__}")

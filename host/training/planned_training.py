@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from hypercast.host.cluster.assignment import Assignment, AssignmentError
+from hypercast.host.cluster.assignment import Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.description.description import Description
 from hypercast.host.graphs.graph import Graph
@@ -116,7 +116,7 @@ def read_planned(boards: Boards, description: Description, started: int | None, 
     assert isinstance(path, Path) and cluster
     count, counts = plan_boards(path), plan_divisions(path)
     if started is not None and count != started:
-        raise AssignmentError.of("plan", "{0} is for {1} boards, but {2} processes were started; "
+        raise unfit_value("plan", "{0} is for {1} boards, but {2} processes were started; "
                                          "start {1}, or leave mpirun out", path, count, started)
     if whole or graph is not None or description.sampling.sampler:
         description, graph = _read(description, graph, progress)

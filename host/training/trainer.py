@@ -8,8 +8,6 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, Self
 
-import numpy as np
-
 from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.division import Division
@@ -24,7 +22,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.interchange.weights import WeightsWarning, save_weights
+from hypercast.host.graphs.interchange.weights import WeightsWarning
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -35,12 +33,11 @@ from hypercast.host.training.curves import Curves
 from hypercast.host.training.deployment import Deployment, Wanted
 from hypercast.host.training.history import History, summary
 from hypercast.host.training.launched import LaunchedDevice
-from hypercast.host.training.metrics import macro_f1, measures
+from hypercast.host.training.metrics import measures
 from hypercast.host.training.notebook import show_in_notebook
-from hypercast.host.training.numbers import TensorNumbers
-from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.run_keeper import RunKeeper
+from hypercast.host.training.trained import Trained
 from hypercast.host.training.trainer_arguments import (
     Recording,
     Sharing,
@@ -50,16 +47,14 @@ from hypercast.host.training.trainer_arguments import (
 )
 from hypercast.host.training.training import Training
 from hypercast.host.transport.transport import Transport
-from hypercast.reference.array_types import FloatArray
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import MASTER_EXPONENT, Split
+from hypercast.rtl.isa import Split
 
 __all__ = ["Trainer"]
 
 
-class Trainer:
+class Trainer(Trained):
     """Trains a model of a graph on a device.
 
     ``for record in trainer`` trains epoch by epoch; ``fit`` goes through all of them. The device is
@@ -300,11 +295,6 @@ class Trainer:
                 **(self.sampling.values() if self.samples else {})}
 
     @property
-    def widths(self) -> list[int]:
-        """Features of the input and of the output of every layer."""
-        return [self.network.features, *(layer.features_out for layer in self.network.layers)]
-
-    @property
     def unit(self) -> str:
         """What an epoch is, for people: of samples, it has a training step for each of them."""
         return f"epoch of {len(self.samples)} samples" if self.samples else "training step"
@@ -372,11 +362,6 @@ class Trainer:
         last = next((record for record in reversed(self.history) if "train_cycles" in record), None)
         if chip and last:
             chip.go_on_counting(last["train_cycles"], last["evaluate_cycles"])
-
-    def parameters(self) -> dict[Tensor, FloatArray]:
-        """Weights and biases as float64 arrays by name (W1, b1, W2, ...)."""
-        return {name: np.ldexp(arrays["master"].astype(np.float64), MASTER_EXPONENT)
-                for name, arrays in self.target.state().parameters.items()}
 
     # Training.
 
@@ -447,40 +432,6 @@ class Trainer:
 
     # Use.
 
-    def evaluate(self) -> dict[str, float | None]:
-        """Loss and accuracy of each split by name, as in a record.
-
-        With several labels per vertex, micro and macro F1 instead of accuracy. If elements
-        saturate, a ``SaturationWarning`` says so, here, in ``predict`` and in ``save_weights``.
-        """
-        several = self.outline.multi_label
-        self._training.warn_of_saturation(self.target.state)
-        found = measures(self.target.evaluate(), several)
-        return found | (macro_f1(self._predictions().classes, self.outline) if several else {})
-
-    def save_weights(self, path: str | PathLike[str]) -> None:
-        """Write the weights, by the names of PyTorch Geometric's models.
-
-        Parameters
-        ----------
-        path : pathlib.Path or str
-            A ``.safetensors`` file, or a ``.pt`` file, a state dictionary (needs PyTorch).
-        """
-        self._training.warn_of_saturation(self.target.state)
-        save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
-
-    def predict(self) -> Predictions:
-        """The ``Predictions`` for all vertices, in the graph's order."""
-        self._training.warn_of_saturation(self.target.state)
-        self.target.evaluate()
-        return self._predictions()
-
-    def _predictions(self) -> Predictions:
-        mantissas, exponent = self.target.logits()
-        logits = np.empty(mantissas.shape)
-        logits[self._training.order] = np.ldexp(mantissas.astype(np.float64), exponent)
-        return Predictions.of_logits(logits, several=self.outline.multi_label)
-
     def plot(self) -> Curves:
         """Draw loss, and accuracy or F1, over the epochs: a ``matplotlib.figure.Figure``.
 
@@ -493,21 +444,6 @@ class Trainer:
             raise InputError("there is nothing to plot before the first epoch; train by fit() or "
                              "step()")
         return Curves(self.history)
-
-    def numbers(self) -> list[TensorNumbers]:
-        """``TensorNumbers`` of all tensors in the training step that would come next.
-
-        It is tried on the reference; the training goes on as if it had not been.
-
-        Raises
-        ------
-        InputError
-            If the training is on samples.
-        """
-        if self.samples:
-            raise InputError("numbers are those of a step on the whole graph; this training is on "
-                             "samples")
-        return self._training.numbers(self.target.state())
 
     def virtual_time(self) -> VirtualTime | None:
         """What the boards of the cluster would have taken so far; None without one.

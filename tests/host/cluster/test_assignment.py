@@ -7,14 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import (
-    GRAPH,
-    LAYERS,
-    SAMPLES,
-    Assignment,
-    AssignmentError,
-    turns,
-)
+from hypercast.host.cluster.assignment import GRAPH, LAYERS, SAMPLES, Assignment, turns
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
@@ -70,7 +64,7 @@ def test_what_is_shared_if_nothing_is_said_follows_from_what_steps_work_on(sampl
     ({"scheme": LAYERS, "chunks": 1, "versions": 2}, None, "either rows of chunks are older"),
     ({"scheme": LAYERS, "chunks": 1, "stages": 1}, None, "either rows of chunks are older")])
 def test_what_does_not_go_together(assignment, sampler, message):
-    with pytest.raises(AssignmentError, match=message):
+    with pytest.raises(DescriptionError, match=message):
         Assignment(**assignment).complete(Sampling(sampler=sampler))
 
 
@@ -99,7 +93,7 @@ def test_evaluations_on_a_device(sampler, boards, chip, message):
                            network=network(), **more)
 
     sampling = Sampling(sampler=sampler)
-    with pytest.raises(AssignmentError, match="evaluate_on is device, " + message) as error:
+    with pytest.raises(DescriptionError, match="evaluate_on is device, " + message) as error:
         evaluated(Device("rtl" if chip else "reference", evaluate_on="device"), sampling, boards)
     assert (error.value.section, error.value.key) == ("device", "evaluate_on")
     evaluated(Device("rtl"), sampling, boards)
@@ -118,12 +112,12 @@ def test_evaluations_on_a_device(sampler, boards, chip, message):
     (Assignment(scheme="layers", stages=2), 2, Model("gcnii", layers=3, hidden=4),
      "^with an initial residual, the gradients of layer 1's outputs have one exponent")])
 def test_what_a_network_does_not_allow(assignment, boards, model, message):
-    with pytest.raises(AssignmentError, match=message):
+    with pytest.raises(DescriptionError, match=message):
         assignment.check(Recipe(), Sampling(), Device(), boards, network=network(model))
 
 
 def test_names_of_options_are_those_of_the_command_line():
-    with pytest.raises(AssignmentError) as caught:
+    with pytest.raises(DescriptionError) as caught:
         Assignment(scheme="layers", versions=2).check(
             Recipe(), Sampling(), Device(), 2, check=True, network=network())
     assert str(caught.value) == "check compares one board with the reference, but 2 train " \

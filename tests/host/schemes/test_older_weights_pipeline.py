@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.assignment import Assignment, AssignmentError
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
@@ -173,5 +173,5 @@ def test_what_has_no_older_weights(options, error, text):
 def test_what_has_exponents_in_common_trains_on_one_board_only(late, model, message):
     options = {"assignment": Assignment(scheme="layers", **late), "epochs": 3}
     assert len(train_on(1, GRAPHS["classes"], model, **options)[0]) == 3
-    with pytest.raises(AssignmentError, match=message):
+    with pytest.raises(DescriptionError, match=message):
         train_on(2, GRAPHS["classes"], model, **options)

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cli import main
-from hypercast.host.cluster.assignment import SCHEMES, Assignment, AssignmentError
+from hypercast.host.cluster.assignment import SCHEMES, Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.training.boards import Boards
@@ -53,7 +53,7 @@ def test_what_each_board_does(boards, assignment):
 
 
 def test_another_process_is_told_of_a_refusal():
-    with pytest.raises(AssignmentError) as caught:
+    with pytest.raises(DescriptionError) as caught:
         Boards(2, chunks=3)
     assert "--chunks says" in caught.value.on_command_line
     assert str(pickle.loads(pickle.dumps(caught.value))) == str(caught.value)
@@ -70,7 +70,7 @@ def test_the_command_line_refuses_what_python_does(values, count):
     options += [] if count is None else [f"--boards={count}"]
     try:
         Boards(count, **values).number()
-    except AssignmentError as error:
+    except DescriptionError as error:
         result = CliRunner().invoke(main, ["train", "karate", "--epochs=1", "--hidden=2",
                                            *options])
         assert result.exit_code == 2 and result.stderr == f"error: {error.on_command_line}\n"

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from hypercast import Boards, Device, Graph, Model, Sampling, Trainer
 from hypercast.errors import HypercastError
 from hypercast.host.cli import main
-from hypercast.host.cluster.assignment import SCHEMES, AssignmentError
+from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.commands import train as command
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.source import Source
 from hypercast.host.training import deployment, session
 from hypercast.host.training.trainer_arguments import Sharing
@@ -113,7 +114,7 @@ def test_the_verdict_is_the_same_however_it_is_said(monkeypatch, training):
 
 
 def test_python_of_one_of_several_says_the_same():
-    with pytest.raises(AssignmentError) as caught:
+    with pytest.raises(DescriptionError) as caught:
         Trainer(KARATE, Model(hidden=2), boards=Sharing(
             group=ThreadGroup(0, 2, [], None), assignment=Boards(2, scheme="samples").assignment))
     assert "give a sampler, or another scheme" in str(caught.value)

@@ -9,7 +9,6 @@ import pytest
 from hypercast import Device, Graph, Model, Sampling, Trainer
 from hypercast.benches.board_processes import ranks_below, train
 from hypercast.errors import InputError
-from hypercast.host.cluster.assignment import AssignmentError
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.description.conversion import DescriptionError
@@ -98,7 +97,7 @@ def test_a_process_that_is_killed_is_named(tmp_path):
     ({"boards": 2000}, DescriptionError, r"\[boards\] count must be 1 to 1024, not 2000"),
     ({"boards": 2, "recording": Recording(step=1)}, InputError, "recording is of one chip that"),
     ({"boards": 2, "check": True}, DescriptionError, "2 train together; leave it out"),
-    ({"boards": Boards(scheme="graph")}, AssignmentError,
+    ({"boards": Boards(scheme="graph")}, DescriptionError,
      r"\[boards\] scheme says how boards train together; give count as well"),
     ({"boards": Boards(2, scheme="samples")}, DescriptionError, "give a sampler"),
     ({"boards": Boards(3, scheme="layers")}, DescriptionError, "3 boards share 2 layers"),

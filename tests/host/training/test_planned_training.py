@@ -5,8 +5,8 @@ import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
-from hypercast.host.cluster.assignment import AssignmentError
 from hypercast.host.cluster.description import Cluster
+from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
 from hypercast.host.description.model import Model
 from hypercast.host.description.source import Source
@@ -34,7 +34,7 @@ def test_what_the_leader_reads_all_ranks_do(tmp_path):
         return Session(TRAINING, boards, group=group, facts={}, progress=said.append)
 
     leader, other = on_ranks(2, session)
-    with pytest.raises(AssignmentError, match="is for 2 boards, but 3 processes were started; "
+    with pytest.raises(DescriptionError, match="is for 2 boards, but 3 processes were started; "
                                               "start 2, or leave mpirun out"):
         read_planned(boards, TRAINING, 3, progress=said.append)
     assert leader.leads and not other.leads and leader.shared and other.shared
