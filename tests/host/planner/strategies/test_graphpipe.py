@@ -2,6 +2,8 @@
 """GraphPipe takes graphs apart into series and branches, and finds what Piper's search finds."""
 
 import itertools
+from dataclasses import replace
+from random import Random
 
 import pytest
 from hypothesis import given, settings
@@ -13,7 +15,7 @@ from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluated
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.stage_room import NONE_FIT
+from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe, graphpipe, piper
 from hypercast.host.planner.strategies.graphpipe import taken_apart
@@ -173,3 +175,44 @@ def test_where_no_stages_fit_a_refusal_says_what_lacks():
                                          f"exponent file, but ")
         assert "are needed for layer 1 to layer" in refusal.reason
         assert "raise tensors to 64 (in the cluster's file: tensors=64)" in refusal.reason
+
+
+def stages_behind(graph, stages):
+    """For each stage, the stages on the longest way from it to an end; gradients go ways, too."""
+    of = {number: place for place, stage in enumerate(stages) for number in stage}
+    ways = {(of[one], of[other]) for one, other in (
+        *graph.edges, *((taker, target) for _, target, taker in graph.skips))
+        if of[one] != of[other]}
+
+    def behind(place):
+        return max((1 + behind(other) for one, other in ways if one == place), default=0)
+
+    return [behind(place) for place in range(len(stages))]
+
+
+@pytest.mark.parametrize("linked", [False, True])
+def test_stages_fit_with_what_is_in_flight_where_they_are(linked):
+    """Where branches pass gradients on to each other, more stages are behind the first ones."""
+    random, found = Random(linked), 0
+    for _ in range(60):
+        branches, length = random.choice([(2, 1), (2, 2), (3, 1)])
+        count = branches * length + 2
+        firsts = range(1, count - 1, length)
+        training = problem(
+            [random.randint(1, 9) for _ in range(count)],
+            cluster(*[1] * 6, channel_words=1024), edges=branched(branches, length),
+            micro_batches=random.randint(2, 6), output=1,
+            footprint=Footprint(random.randrange(100, 300), random.randrange(100, 300)))
+        [graph] = training._graphs.values()
+        training._graphs[training.statistics] = replace(graph, skips=tuple(
+            (0, after, first) for first, after in itertools.pairwise(firsts)) if linked else ())
+        room = StageRoom(training)
+        for boards in range(2, 7):
+            stages = graphpipe.partition(training, boards)
+            if not stages:
+                continue
+            found += 1
+            for stage, behind in zip(stages, stages_behind(training.graph, stages), strict=True):
+                assert room.in_flight(bits_of(stage), training.boards[0]) >= min(
+                    training.micro_batches, behind + 1)
+    assert found > 20
