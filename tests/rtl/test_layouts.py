@@ -118,7 +118,7 @@ def test_a_link_has_one_valid_one_parity_and_a_credit_for_each_plane():
 
 @pytest.mark.parametrize("config", SHAPES, ids=str)
 def test_requests_of_window_and_bulk_port_hold_every_access(config):
-    """Of any core of the largest chip, in any space; a word in parts of a beat, or in whole."""
+    """Accesses are of any core of the largest chip and any space, to parts of a word or all."""
     bulk = {name: field.width for name, field in bulk_request(config)}
     window = {name: field.width for name, field in HostRequest.as_shape()}
     assert bulk.pop("data") == bulk_width(config) and window.pop("data") == 32

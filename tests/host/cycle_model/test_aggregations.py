@@ -42,7 +42,7 @@ def test_links_are_as_busy_as_the_planes_make_them(dimensions, planes, matrix):
 @pytest.mark.parametrize("eject", [1, 2, 4])
 @pytest.mark.parametrize(("vertices", "degree"), [(600, 1), (3_000, 4)])
 def test_the_busiest_ports_are_as_busy_as_counted(vertices, degree, eject):
-    """Those that messages leave the network by, and those that edges arrive at."""
+    """Messages leave the network by some ports, and edges arrive at others."""
     config = Config(dimensions=4, planes=4, eject=eject, accumulator_rows=4096)
     load = partial(compile_messages, config=config)
     counted = [load(drawn(vertices, degree, seed)).load for seed in range(8)]
@@ -56,7 +56,7 @@ def test_the_busiest_ports_are_as_busy_as_counted(vertices, degree, eject):
 
 
 def test_sources_are_counted_one_by_one_up_to_a_million():
-    """Of twice as many, each stands for two."""
+    """Each counted source stands for two, where there are twice as many."""
     most = 1 << 20
     values, counts = aggregations.degree_counts(most, 4 * most, "power")
     more, doubled = aggregations.degree_counts(2 * most, 8 * most, "power")
