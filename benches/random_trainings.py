@@ -141,10 +141,10 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
     dropout = choose(0.0, 0.5, 0.75)
     network = model_network(model, widths[0], widths[1:-1], widths[-1], dropout=dropout,
                             **additions)
-    # A first layer that drops inputs combines first.
+    # Layers that drop input features combine first.
     network = network.ordered(
-        layer.orders[0] if dropout and not number else choose(*layer.orders)
-        for number, layer in enumerate(network.layers))
+        layer.orders[0] if dropout and network.reads_features((number,)) else choose(*layer.orders)
+        for number, layer in enumerate(network.layers, 1))
     optimiser = choose("sgd", "adam") if config.adam else "sgd"
     own = MODELS[model].normalisation
     recipe = {"normalisation": choose(own, own, "symmetric", "mean", "given"),

@@ -10,7 +10,7 @@ __all__ = ["ROOMY", "models"]
 #: A chip on which all of them fit.
 ROOMY = SMALL.replace(tensors=256, program_rows=4096, weight_rows=4096, channel_words=1 << 16)
 _KINDS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {}), ("gcnii", {}),
-          ("mixhop", {})]
+          ("mixhop", {}), ("sign", {})]
 
 
 @st.composite
@@ -18,9 +18,9 @@ def models(draw, config=ROOMY):
     """A model of a small graph, in its initial state."""
     name, more = draw(st.sampled_from(_KINDS))
     hidden = [draw(st.sampled_from([2, 3, 5]))] * draw(st.integers(1 + ("residual" in more), 3))
-    if name == "mixhop":
+    if name in ("mixhop", "sign"):
         hidden = [*hidden, *draw(st.sampled_from([(4, 3), (3, 5, 4)]))]
-    if name not in ("gcnii", "mixhop") and "residual" not in more:
+    if name not in ("gcnii", "mixhop", "sign") and "residual" not in more:
         more = {"jumping": draw(st.booleans())}
     graph = small_graph(draw(st.sampled_from([9, 40, 70])), draw(st.sampled_from([3, 6, 9])))
     if name == "gcn" and not any(more.values()):

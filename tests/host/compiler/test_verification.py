@@ -47,7 +47,7 @@ def model_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn
                              np.arange(vertices) % 3, train=range(0, vertices, 2))
     if model == "gcnii":
         hidden = (hidden[:1] or [4]) * max(len(hidden), 1)
-    if model == "mixhop":
+    if MODELS[model].least:
         hidden = [*hidden, 4, 5, 3]
     network = model_network(model, features, hidden, 3, dropout=dropout)
     network = network.ordered(

@@ -64,7 +64,7 @@ def test_given_orders_do_not_matter():
     assert len(found) == 1
 
 
-@pytest.mark.parametrize("name", ["gcn", "sage", "gin", "gcnii", "mixhop"])
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin", "gcnii", "mixhop", "sign"])
 def test_layers_have_orders_that_they_can_have(name):
     network = model_network(name, 12, (8,) * 4, 4, dropout=0.5)
     count = len(network.layers)

@@ -44,7 +44,8 @@ from tests.host.processes.thread_group import on_ranks
 GRAPH = Graph.load("blocks")
 SAMPLING = Sampling(sampler="walks", batch=200, coverage=2.0)
 MODELS = [("gcn", {}), ("gcn", {"residual": True}), ("sage", {}), ("gin", {}),
-          ("gcnii", {"dropout": (0.5,)}), ("mixhop", {"dropout": (0.5,)})]
+          ("gcnii", {"dropout": (0.5,)}), ("mixhop", {"dropout": (0.5,)}),
+          ("sign", {"dropout": (0.5,)})]
 
 
 def joined(gigabits, count=4):
@@ -61,11 +62,11 @@ def networks(draw):
     residuals.
     """
     name, more = draw(st.sampled_from(MODELS))
-    jumping = name not in ("gcnii", "mixhop") and draw(st.sampled_from([True, True, False]))
+    jumping = name not in ("gcnii", "mixhop", "sign") and draw(st.sampled_from([True, True, False]))
     if jumping:
         more = {"dropout": (0.5,)}
     hidden = tuple(draw(st.lists(st.sampled_from([8, 24, 64]), min_size=2, max_size=5)))
-    if name == "mixhop":
+    if name in ("mixhop", "sign"):
         hidden = (*hidden, 24)[:4]
     if "residual" in more or name == "gcnii":
         hidden = hidden[:1] * len(hidden)

@@ -41,8 +41,8 @@ def test_bits_are_those_of_one_process(graph, model, optimiser, order, residual,
                                        width, jumping, hidden):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
     arguments = GRAPHS[graph], Model(
-        model, hidden=hidden if model == "mixhop" else (5, 5, 5), dropout=dropout,
-        order=order, jumping=jumping and model not in ("gcnii", "mixhop"),
+        model, hidden=hidden if MODELS[model].least else (5, 5, 5), dropout=dropout,
+        order=order, jumping=jumping and not MODELS[model].own,
         residual=residual and model == "gcn"), Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": chunked(chunks)}
     try:

@@ -30,7 +30,7 @@ def test_bits_are_those_of_one_board(graph, model, optimiser, order, additions, 
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
     arguments = GRAPHS[graph], Model(model, hidden=(6, 6, 6), dropout=dropout, order=order,
                                      residual=additions and model == "gcn",
-                                     jumping=additions and model not in ("gcnii", "mixhop")), \
+                                     jumping=additions and not MODELS[model].own), \
         Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 3}
     try:

@@ -52,7 +52,7 @@ SAMPLINGS = [None, Sampling(sampler="neighbours", batch=8, fan_outs=(3,)),
        st.sampled_from(SAMPLINGS), st.booleans(), st.integers(2, 4), st.integers(1, 5))
 def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, residual, boards, count):
     # Those that take all layers' vertices, and drop inputs of linear layers.
-    framed = model in ("gcnii", "mixhop")
+    framed = bool(MODELS[model].own)
     assume(not framed or sampling != SAMPLINGS[1])
     arguments = GRAPHS[graph], Model(model, hidden=(5, 5, 5), dropout=(0.5 if framed else 0.3,),
                                      residual=residual and model == "gcn", order="combine_first")
@@ -75,9 +75,10 @@ def shares_that_skip(draw):
     if name == "gcnii":
         model = Model(name, layers=draw(st.integers(2, 6)), hidden=(5,), dropout=(dropout,),
                       alpha=draw(st.sampled_from([0.1, 0.6])), order="combine_first")
-    elif name == "mixhop":
+    elif MODELS[name].least:
         model = Model(name, hidden=draw(st.sampled_from([(5, 4, 6), (4, 5, 3, 6)])),
                       dropout=(dropout,), order=draw(st.sampled_from(
+                          ["combine_first"] if dropout and name == "sign" else
                           ["combine_first", "aggregate_first"])))
     else:
         residual = name != "sage" and draw(st.booleans())

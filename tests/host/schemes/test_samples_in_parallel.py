@@ -32,10 +32,10 @@ SAMPLINGS = [Sampling(sampler="neighbours", batch=12, fan_outs=(4,)),
 def test_bits_are_those_of_one_board(graph, model, optimiser, sampling, boards, data):
     """Also where the last step of an epoch has fewer samples than there are boards."""
     micro_batches = data.draw(st.integers(boards, 5))
-    framed = model in ("gcnii", "mixhop")
+    framed = bool(MODELS[model].own)
     assume(not framed or sampling != SAMPLINGS[0])
     arguments = GRAPHS[graph], Model(
-        model, hidden=(6,), layers=3 if model == "mixhop" else None,
+        model, hidden=(6,), layers=MODELS[model].least or None,
         dropout=(0.5 if framed else 0.3,), order="combine_first")
     options = {"sampling": sampling, "optimiser": optimiser, "epochs": 2,
                "micro_batches": micro_batches}

@@ -44,9 +44,9 @@ def test_bits_are_those_of_one_process(graph, model, optimiser, order, additions
                                        smoothing, width, hidden):
     dropout = 0.0 if order == "aggregate_first" else (0.5,)
     arguments = GRAPHS[graph], Model(
-        model, hidden=hidden if model == "mixhop" else (6, 6, 6), dropout=dropout,
+        model, hidden=hidden if MODELS[model].least else (6, 6, 6), dropout=dropout,
         order=order, residual=additions and model == "gcn",
-        jumping=additions and model not in ("gcnii", "mixhop")), Device(elements=width)
+        jumping=additions and not MODELS[model].own), Device(elements=width)
     options = {"optimiser": optimiser, "epochs": 4, "assignment": stale(boards, smoothing)}
     try:
         alone = train_on(1, *arguments, **options)

@@ -60,7 +60,7 @@ def test_any_preset_has_the_same_orders_and_bits(seed):
     name = list(MODELS)[seed % len(MODELS)]
     graph, sampling = random_graph(seed), SAMPLINGS[generator.integers(3)]
     # These have the same vertices in all layers.
-    if name in ("gcnii", "mixhop", "sign") and sampling.sampler == "neighbours":
+    if MODELS[name].own and sampling.sampler == "neighbours":
         sampling = SAMPLINGS[0]
     model = Model(name, hidden=int(generator.integers(2, 40)), layers=3,
                   dropout=generator.choice([0.0, 0.5]))
