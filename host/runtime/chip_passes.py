@@ -72,8 +72,9 @@ class ChipPasses(Passes):
         chip, entries = self._chip, self._entries
         if self._weights is not None:
             chip.hold(self._step, self._weights)
-        if entries is None:
-            entries = dict(chip.begun if self.training else chip.entries())
+        if not self.training:  # of the newest weights, whose peaks the next step asks for
+            return dict(chip.entries() if entries is None else entries)
+        entries = dict(chip.begun if entries is None else entries)
         entry_of = self._network.exponent_entry
         return entries | {entry_of(name): (one.exponent, None)
                           for name, one in (self._weights or {}).items()}
