@@ -20,8 +20,8 @@ from hypercast.host.processes.group import Group
 __all__ = ["agree", "versions"]
 
 #: Source that decides the bits of a training.
-_SOURCES = ("reference", "rtl", "host/cluster", "host/compiler", "host/graphs", "host/runtime",
-            "host/training")
+_SOURCES = ("reference", "rtl", "host/cluster", "host/compiler", "host/description", "host/graphs",
+            "host/processes", "host/runtime", "host/schedules", "host/schemes", "host/training")
 
 
 def agree(group: Group, facts: Mapping[str, Any]) -> None:
