@@ -119,7 +119,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         additions.pop("residual", None)
     if model == "gcnii":
         additions = {"alpha": choose(0.1, 0.5), "theta": choose(0.5, 1.5)}
-    if model in ("mixhop", "sign"):
+    if MODELS[model].least:
         additions = {}
     while True:
         count = size(vertices)
@@ -127,7 +127,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
                   size(classes, 2)]
         if additions:  # two hidden layers of the same width at least; those of GCNII all have it
             widths[1:-1] = [widths[-2] if len(widths) > 2 else size(16)] * choose(2, 3)
-        if model in ("mixhop", "sign"):
+        if MODELS[model].least:
             widths[1:-1] = [size(24) for _ in range(choose(3, 4))]
         panels = [-(-width // config.lanes) for width in widths]
         rows = -(-count // config.cores)

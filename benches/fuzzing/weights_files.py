@@ -77,8 +77,8 @@ def try_weights_file(trial: Trial) -> str:
     """Weights of a model for the karate club: loaded, or trained on."""
     random = trial.random
     name, hidden = random.choice(list(MODELS)), random.randint(1, 4)
-    model = Model(name=name, hidden=(hidden,), layers=3 if name in ("mixhop", "sign") else None,
-                  jumping=name not in ("gcnii", "mixhop", "sign") and trial.chance(0.3))
+    model = Model(name=name, hidden=(hidden,), layers=MODELS[name].least or None,
+                  jumping=not MODELS[name].own and trial.chance(0.3))
     network = model.network(Graph.load("karate"))
     generator = np.random.default_rng(random.getrandbits(32))
     shapes: dict[Tensor, tuple[int, ...]] = {

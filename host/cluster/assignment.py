@@ -241,7 +241,7 @@ def _check_micro_batches(recipe: Recipe, sampling: Sampling, *, check: bool) -> 
     else:
         return
     raise unfit("[recipe] micro_batches is {}, " + reason, recipe.micro_batches,
-                                section="recipe", key="micro_batches")
+                section="recipe", key="micro_batches")
 
 
 def _check_devices(device: Device, sampling: Sampling, boards: int, *, chip: bool) -> None:
@@ -263,7 +263,7 @@ def _check_devices(device: Device, sampling: Sampling, boards: int, *, chip: boo
     else:
         return
     raise unfit("[device] evaluate_on is device, " + reason, boards,
-                                section="device", key="evaluate_on")
+                section="device", key="evaluate_on")
 
 
 def turns(counts: Sequence[int]) -> list[int]:

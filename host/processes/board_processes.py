@@ -27,7 +27,7 @@ from hypercast.host.processes.mpi_group import world
 from hypercast.host.processes.own_folder import SHARED_MEMORY, OwnFolder
 from hypercast.host.processes.starter import started
 
-__all__ = ["BoardProcesses", "Telephone"]
+__all__ = ["BoardProcesses", "Parent"]
 
 _MAIN = "from hypercast.host.processes.board_processes import main; main()"
 _PROGRESS, _WARNING, _VALUE, _ERROR = "progress", "warning", "value", "error"
@@ -40,11 +40,11 @@ _PAUSE = 0.2
 _GRACE, _PATIENCE = 10.0, 0.5
 
 
-class Telephone(Protocol):
-    """How the leader talks with the process that started all."""
+class Parent(Protocol):
+    """The process that started all, as the leader talks with it."""
 
     def receive(self) -> Any:
-        """What that process says next; waits for it."""
+        """What it says next; waits for it."""
 
     def answer(self, value: object) -> None:
         """Give it a value."""
@@ -65,7 +65,7 @@ class BoardProcesses:
     seconds : float
         How long one of them waits for another.
     function : callable
-        A function of a module, which each calls with its ``Group``, with a ``Telephone`` on the
+        A function of a module, which each calls with its ``Group``, with a ``Parent`` on the
         leader and None elsewhere, and with the arguments.
     *arguments
         They are pickled.

@@ -19,9 +19,8 @@ from hypercast.host.processes.group import Group
 
 __all__ = ["agree", "versions"]
 
-#: Source that decides the bits of a training.
-_SOURCES = ("reference", "rtl", "host/cluster", "host/compiler", "host/description", "host/graphs",
-            "host/processes", "host/runtime", "host/schedules", "host/schemes", "host/training")
+#: Source that decides the bits of a training, and more.
+_SOURCES = "host", "reference", "rtl"
 
 
 def agree(group: Group, facts: Mapping[str, Any]) -> None:

@@ -80,32 +80,32 @@ class Boards:
             object.__setattr__(self, name, value)
         if self.scheme is not None and self.scheme not in SCHEMES:
             raise unfit_value("scheme", "must be {} or {}, not {!r}",
-                                     ", ".join(SCHEMES[:-1]), SCHEMES[-1], self.scheme)
+                              ", ".join(SCHEMES[:-1]), SCHEMES[-1], self.scheme)
         if self.cluster is not None and not isinstance(self.cluster, Cluster):
             object.__setattr__(self, "cluster", load_cluster(_path("cluster", self.cluster)))
         if self.plan is not None:
             object.__setattr__(self, "plan", Path(_path("plan", self.plan)))
         if self.plan and not self.cluster:
             raise unfit_value("plan", "{} is for the boards of a cluster; give {cluster} as "
-                                             "well", self.plan)
+                              "well", self.plan)
         for name in ("count", "scheme") if self.plan else ():
             if getattr(self, name):
                 raise unfit_value(name, "and {plan} both say how boards train together; "
-                                               "leave one of them out")
+                                  "leave one of them out")
         if self.smoothing is not None and not (self.staleness or self.plan):
             raise unfit_value("smoothing", "is of rows that are a step old; give "
-                                                  "{staleness} as well")
+                              "{staleness} as well")
         if self.smoothing is not None and self.scheme == LAYERS:
             raise unfit_value("smoothing", "is of rows that are a step old; with {scheme} "
-                                                  "layers, it is weights that are; leave it out")
+                              "layers, it is weights that are; leave it out")
         for name in ("stages", "chunks"):
             if getattr(self, name) and not (self.staleness and self.scheme == LAYERS):
                 raise unfit_value(name, "says what is older where boards have a run of "
-                                               "layers each; give {scheme} layers and {staleness} "
-                                               "as well")
+                                  "layers each; give {scheme} layers and {staleness} "
+                                  "as well")
         if self.stages and self.chunks:
             raise unfit_value("stages", "are of older weights, {chunks} of older rows; "
-                                               "leave one of them out")
+                              "leave one of them out")
 
     @property
     def described(self) -> Cluster | None:
@@ -138,8 +138,8 @@ class Boards:
         """
         if self.count and started > 1 and self.count != started:
             raise unfit_value("count", "{} starts as many processes, but {} were started "
-                                              "already; leave one of the two out",
-                                     self.count, started)
+                              "already; leave one of the two out",
+                              self.count, started)
         count = self.count or started
         for name in ("timeout", "scheme", "cluster", "staleness") if count == 1 else ():
             if getattr(self, name):

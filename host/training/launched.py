@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A training whose boards are processes that this one starts: it leads their leader."""
 
+import enum
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple, cast
 
@@ -12,7 +13,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.processes.board_processes import BoardProcesses, Telephone
+from hypercast.host.processes.board_processes import BoardProcesses, Parent
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.chip import Chip
@@ -28,10 +29,24 @@ from hypercast.reference.training_state import TrainingState
 
 __all__ = ["Launched", "LaunchedDevice"]
 
-#: What the leader asks for: the next share of the graph.
-_NEXT = "next share"
-#: What the leader is told, besides names of its device's methods.
-_END, _CHIP, _COUNT = "end", "chip", "count"
+#: What the leader asks for: the next share of the graph; and what it is told after the last one.
+_NEXT, _LAST = "next share", "last share"
+
+
+class _Request(enum.Enum):
+    """What the leader is told to do."""
+
+    TRAIN = enum.auto()
+    EVALUATE = enum.auto()
+    SNAPSHOT = enum.auto()
+    EXPONENTS = enum.auto()
+    LOGITS = enum.auto()
+    STATE = enum.auto()
+    LOAD_STATE = enum.auto()
+    TIME = enum.auto()
+    CHIP = enum.auto()  # a value of its chip, by its name
+    COUNT = enum.auto()  # its chip's cycles go on from others
+    END = enum.auto()
 
 
 class Launched(NamedTuple):
@@ -55,9 +70,9 @@ class Launched(NamedTuple):
     cluster: Cluster | None
     sampled: tuple[Graph | Source, Model, Sampling, dict[str, Any]] | None
 
-    def run(self, group: Group, telephone: Telephone | None) -> None:
+    def run(self, group: Group, parent: Parent | None) -> None:
         """On each process: train with the others, on the leader as it is told."""
-        progress = telephone.progress if telephone else lambda text: None
+        progress = parent.progress if parent else lambda text: None
         training: Training | None = None
         share = Share(group, self.assignment, self.cluster, SharedDevices(self.device, progress))
         if self.sampled:
@@ -66,7 +81,7 @@ class Launched(NamedTuple):
                 graph.load() if isinstance(graph, Source) else graph, model, self.device, sampling,
                 recipe, check=False, boards=group.size, assignment=self.assignment,
                 cluster=self.cluster, progress=progress)
-        if telephone is None:
+        if parent is None:
             if training:
                 training.follow(group)
             else:
@@ -75,48 +90,56 @@ class Launched(NamedTuple):
         if training:
             device = training.open(group=group, waves=None, transport=None, progress=progress)
         else:
-            device = share.lead_graph(_shares(telephone))
-        _serve(cast(Worker, device), share.division, telephone)
+            device = share.lead_graph(_shares(parent))
+        _serve(cast(Worker, device), share.division, parent)
 
 
-def _run(group: Group, telephone: Telephone | None, launched: Launched) -> None:
-    launched.run(group, telephone)
+def _run(group: Group, parent: Parent | None, launched: Launched) -> None:
+    launched.run(group, parent)
 
 
-def _shares(telephone: Telephone) -> Iterator[Any]:
+def _shares(parent: Parent) -> Iterator[Any]:
     """What boards are given of the graph, asked for one by one."""
     while True:
-        telephone.answer(_NEXT)
-        found = telephone.receive()
-        if found == _END:
+        parent.answer(_NEXT)
+        found = parent.receive()
+        if found == _LAST:
             return
         [value] = found
         yield value
         del found, value
 
 
-def _serve(device: Worker, division: Division | None, telephone: Telephone) -> None:
-    """Call what this is told to of the leader's device, until it is to be closed."""
+def _serve(device: Worker, division: Division | None, parent: Parent) -> None:
+    """Do what this is told to with the leader's device, until it is to be closed."""
     result: Any = division
     while True:
-        telephone.answer((result, getattr(device, "saturations", 0), device.chip is not None))
-        name, arguments = telephone.receive()
-        if name == _END:
+        parent.answer((result, device.saturations, device.chip is not None))
+        request, arguments = parent.receive()
+        if request is _Request.END:
             device.close()
             return
-        if name == _CHIP:
-            result = getattr(device.chip, *arguments)
-        elif name == _COUNT:
-            assert device.chip
-            device.chip.go_on_counting(*arguments)
-            result = None
-        else:
-            result = getattr(device, name)(*arguments)
+        result = _ANSWERS[request](device, *arguments)
+
+
+def _chip_of(device: Worker) -> Chip:
+    chip = device.chip
+    assert chip
+    return chip
+
+
+#: How the leader does each of them, but for the end.
+_ANSWERS: dict[_Request, Callable[..., Any]] = {
+    _Request.TRAIN: Worker.train_step, _Request.EVALUATE: Worker.evaluate,
+    _Request.SNAPSHOT: Worker.snapshot, _Request.EXPONENTS: Worker.exponents,
+    _Request.LOGITS: Worker.logits, _Request.STATE: Worker.state,
+    _Request.LOAD_STATE: Worker.load_state, _Request.TIME: Worker.virtual_time,
+    _Request.CHIP: lambda device, name: getattr(_chip_of(device), name),
+    _Request.COUNT: lambda device, *cycles: _chip_of(device).go_on_counting(*cycles)}
 
 
 class _LaunchedChip:
-    """The leader's chip, as far as it can be asked: its attributes are those of a ``Chip``.
-    """
+    """The leader's chip, as far as it can be asked: its attributes are those of a ``Chip``."""
 
     profile = None  # which several boards do not keep
 
@@ -124,11 +147,11 @@ class _LaunchedChip:
         self._call = call
 
     def __getattr__(self, name: str) -> Any:
-        return self._call(_CHIP, name)
+        return self._call(_Request.CHIP, name)
 
     def go_on_counting(self, *cycles: int) -> None:
         """Go on from the cycles of an earlier process."""
-        self._call(_COUNT, *cycles)
+        self._call(_Request.COUNT, *cycles)
 
 
 class LaunchedDevice(TrainingDevice):
@@ -169,8 +192,8 @@ class LaunchedDevice(TrainingDevice):
         try:
             while isinstance(found := self._processes.hear(), str):
                 assert shares
-                share = next(shares, _END)
-                self._processes.say(share if share is _END else (share,))
+                share = next(shares, _LAST)
+                self._processes.say(share if share is _LAST else (share,))
                 del share
         except BaseException:
             self._processes.kill()
@@ -178,42 +201,42 @@ class LaunchedDevice(TrainingDevice):
         self.division: Division | None
         self.division, self.saturations, self._on_chip = found
 
-    def _call(self, name: str, *arguments: Any) -> Any:
-        self._processes.say((name, arguments))
+    def _call(self, request: _Request, *arguments: Any) -> Any:
+        self._processes.say((request, arguments))
         result, self.saturations, self._on_chip = self._processes.hear()
         return result
 
     def train_step(self, *, record: bool = False) -> Metrics:
         assert not record
-        metrics: Metrics = self._call("train_step")
+        metrics: Metrics = self._call(_Request.TRAIN)
         return metrics
 
     def evaluate(self) -> Metrics:
-        metrics: Metrics = self._call("evaluate")
+        metrics: Metrics = self._call(_Request.EVALUATE)
         return metrics
 
     def snapshot(self) -> dict[str, IntArray]:
-        found: dict[str, IntArray] = self._call("snapshot")
+        found: dict[str, IntArray] = self._call(_Request.SNAPSHOT)
         return found
 
     def exponents(self) -> dict[Tensor, int]:
-        found: dict[Tensor, int] = self._call("exponents")
+        found: dict[Tensor, int] = self._call(_Request.EXPONENTS)
         return found
 
     def logits(self) -> tuple[IntArray, int]:
-        found: tuple[IntArray, int] = self._call("logits")
+        found: tuple[IntArray, int] = self._call(_Request.LOGITS)
         return found
 
     def state(self) -> TrainingState:
-        state: TrainingState = self._call("state")
+        state: TrainingState = self._call(_Request.STATE)
         return state
 
     def load_state(self, state: TrainingState) -> None:
-        self._call("load_state", state)
+        self._call(_Request.LOAD_STATE, state)
 
     def virtual_time(self) -> VirtualTime | None:
         """The ``VirtualTime`` so far, if boards stand for those of a cluster."""
-        found: VirtualTime | None = self._call("virtual_time")
+        found: VirtualTime | None = self._call(_Request.TIME)
         return found
 
     @property
@@ -222,4 +245,4 @@ class LaunchedDevice(TrainingDevice):
 
     def close(self) -> None:
         """End the processes."""
-        self._processes.finish((_END, ()))
+        self._processes.finish((_Request.END, ()))

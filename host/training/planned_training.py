@@ -117,7 +117,7 @@ def read_planned(boards: Boards, description: Description, started: int | None, 
     count, counts = plan_boards(path), plan_divisions(path)
     if started is not None and count != started:
         raise unfit_value("plan", "{0} is for {1} boards, but {2} processes were started; "
-                                         "start {1}, or leave mpirun out", path, count, started)
+                          "start {1}, or leave mpirun out", path, count, started)
     if whole or graph is not None or description.sampling.sampler:
         description, graph = _read(description, graph, progress)
         problem = problem_of(description, cluster, graph, counts, progress)

@@ -22,11 +22,16 @@ from hypercast.rtl.config import LARGEST_PROGRAM, PRESETS
 from tests.host.compiler.random_networks import ROOMY, models
 
 
-def refused(compiled):
-    """How many instructions the compiler says that are needed."""
+def check(length, compiled):
+    """``length`` is what the compiler says that is needed, or what it does not refuse."""
+    if length <= 16:  # with operands that take turns, if they fit as well
+        made = compiled()
+        program = getattr(made, "job", made).program
+        assert length <= len(program) <= 16
+        return
     with pytest.raises(CapacityError, match="program_rows is 16, but") as error:
         compiled()
-    return int(re.search(r"but (\d+) are needed", str(error.value))[1])
+    assert length == int(re.search(r"but (\d+) are needed", str(error.value))[1])
 
 
 @settings(max_examples=10, deadline=None)
@@ -41,16 +46,16 @@ def test_as_many_as_the_compiler_says(data):
     rows = (count,) * (layers + 1)
     first = data.draw(st.integers(1, layers))
     run = range(first, data.draw(st.integers(first, layers)) + 1)
-    assert program_length(network, config, rows, layers=run) == refused(
-        lambda: compile_pieces(model, config, layers=run))
-    assert program_length(network, config, rows, ("load", "train", "evaluate")) == refused(
-        lambda: compile_job(model, config, word_sparse=False))
+    check(program_length(network, config, rows, layers=run),
+          lambda: compile_pieces(model, config, layers=run))
+    check(program_length(network, config, rows, ("load", "train", "evaluate")),
+          lambda: compile_job(model, config, word_sparse=False))
     capacity = Capacity.of([model.sample])
     for pieces, names in ((True, ("step_sums", "update", "evaluate")),
                           (False, ("train", "evaluate"))):
-        assert program_length(network, config, capacity.rows, names) == refused(
-            lambda pieces=pieces: compile_sampled(
-                model, config, capacity, ahead=not pieces, pieces=pieces))
+        check(program_length(network, config, capacity.rows, names),
+              lambda pieces=pieces: compile_sampled(
+                  model, config, capacity, ahead=not pieces, pieces=pieces))
 
 
 @settings(max_examples=6, deadline=None)
@@ -65,10 +70,9 @@ def test_parts_of_a_graph(data):
     if network.layers[0].order == "aggregate_first":  # those of others have been brought
         values = np.ones((own + sample.place.halo_rows(transposed=False), network.features), int)
         sample = replace(sample, features=Mantissas(values, sample.features.exponent))
-    assert program_length(
-        network, config, (own,) * (len(network.layers) + 1),
-        sources=tuple(own + sample.place.halo_rows(transposed=way) for way in (False, True))) \
-        == refused(lambda: compile_pieces(model.with_sample(sample), config))
+    sources = tuple(own + sample.place.halo_rows(transposed=way) for way in (False, True))
+    check(program_length(network, config, (own,) * (len(network.layers) + 1), sources=sources),
+          lambda: compile_pieces(model.with_sample(sample), config))
 
 
 def test_what_is_far_too_long_is_not_counted():

@@ -23,27 +23,27 @@ pytest.importorskip("mpi4py")
 HINT = "HINT"
 
 
-def add(group, telephone, number):
+def add(group, parent, number):
     """Answers what is said and the sum of all ranks' process ids; says that it does so."""
     identity = group.gather(os.getpid())
-    if telephone is None:
+    if parent is None:
         while group.tell() is not None:
             group.sum(np.array([group.rank]))
         return
-    telephone.answer(identity)
-    telephone.progress("adding")
+    parent.answer(identity)
+    parent.progress("adding")
     warnings.warn("a warning", UserWarning, stacklevel=1)
     while True:
-        value = telephone.receive()
+        value = parent.receive()
         group.tell(value)
         if value is None:
             return
         if value == "wrong":
             raise KeyError(value)
-        telephone.answer((value, number, int(group.sum(np.array([0]))[0])))
+        parent.answer((value, number, int(group.sum(np.array([0]))[0])))
 
 
-def refuse(group, telephone, ranks):
+def refuse(group, parent, ranks):
     if group.rank in ranks:
         raise DescriptionError(f"[model] rank {group.rank} refuses", "model", "hidden")
     group.receive((group.rank + 1) % group.size)  # what nobody sends
