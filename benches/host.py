@@ -31,12 +31,10 @@ from hypercast.host.files.kept_values import KeptValues
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_arguments import graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
-from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.prefetch import prefetched
-from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler, Subgraph
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.reference.array_types import IntArray, SparseArray

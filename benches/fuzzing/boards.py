@@ -14,8 +14,7 @@ import tomli_w
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.trial import READ, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import EDGES, damaged_tree
-from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.cluster.description import CLUSTERS, Cluster, load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.files.picture import picture
 from hypercast.host.planner.gantt import draw_gantt

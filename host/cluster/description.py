@@ -13,17 +13,38 @@ from typing import Any, Self
 
 from hypercast.host.cluster.board import MOST_BOARDS, Board, board_of
 from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink, Route
-from hypercast.host.cluster.presets import CLUSTERS
 from hypercast.host.description.conversion import DescriptionError, Name, checked
 from hypercast.host.description.document import SUFFIXES, read_document
 
-__all__ = ["Cluster", "Connection", "load_cluster"]
+__all__ = ["CLUSTERS", "Cluster", "Connection", "load_cluster"]
 
 _SECTIONS = ("boards", "links")
 _LINK_HINTS = {"gigabits": GIGABITS, "microseconds": MICROSECONDS, "boards": tuple[str, ...],
                "direct": bool}
 #: Pairs of boards that all links join: those of a few switches of as many boards as there can be.
 _MOST_PAIRS = 4 * MOST_BOARDS**2
+
+
+def _switch(gigabits: float, microseconds: float = 5.0) -> dict[str, Any]:
+    """All boards' hosts on one switch."""
+    return {"network": {"gigabits": gigabits, "microseconds": microseconds}}
+
+
+#: Clusters that people have, by name: sections, as a file would have them.
+CLUSTERS: dict[str, dict[str, Any]] = {
+    **{f"{board}-{count}{slow}": {"boards": {board: {"board": board, "count": count}},
+                                  "links": links}
+       for board in ("vcu128", "u280", "u50") for count in (2, 4, 8, 16)
+       # Slow Ethernet is what most rooms have.
+       for slow, links in (("", _switch(100.0)), ("-slow", _switch(10.0, 20.0)))},
+    # Half of the boards are twice the others.
+    "mixed": {"boards": {"vcu128": {"board": "vcu128", "count": 4},
+                         "u50": {"board": "u50", "count": 4}}, "links": _switch(100.0)},
+    # Boards on USB of one machine, whose memory is the network.
+    **{f"ulx3s-{count}": {
+        "boards": {"ulx3s": {"board": "ulx3s", "count": count}}, "links": _switch(100.0, 1.0)}
+       for count in (2, 4)},
+}
 
 
 @dataclass(frozen=True, kw_only=True)

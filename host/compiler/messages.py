@@ -23,14 +23,18 @@ from hypercast.host.compiler.message_kernels import (
     fill_buckets,
     sort_entries,
     write_records,
+    write_send_lists,
 )
+from hypercast.host.compiler.network_loads import Integers
 from hypercast.host.compiler.plane_choice import choose_planes
-from hypercast.host.compiler.send_lists import make_send_lists, read_send_list
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rows_of
 
-__all__ = ["Messages", "compile_messages"]
+__all__ = ["Messages", "compile_messages", "read_send_list"]
+
+#: The bits of a plane; above them is what ``resident_rows`` writes.
+_PLANE = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,12 +125,36 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
     edge_sets, starts, places = empty_edge_sets(sizes, config)
     write_records(entries, ends, planes, first, cores, config.streams, config.element_width, top,
                   places, edge_sets.reshape(-1))
-    return Messages(send_lists=make_send_lists(destinations, planes, config),
+    return Messages(send_lists=_send_lists(destinations, planes, config),
                     edge_sets=[edge_sets[start:end] for start, end in pairwise(
                         [*starts.tolist(), len(edge_sets)])],
                     messages=int(np.count_nonzero(destinations)),
                     deliveries=int(np.bitwise_count(destinations).sum()), sizes=sizes,
                     sources=sources, config=config)
+
+
+def _send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uint8],
+                config: Config) -> list[Words]:
+    """Each core's send list: destinations and plane of each local row."""
+    cores, record, chunks = config.cores, config.send_record_width // 32, config.chunks
+    most = -(-len(destinations) // cores)
+    lists = np.zeros((cores, -(-most * record // chunks), chunks), dtype="<u4")
+    rows = np.empty(cores, dtype=np.int64)
+    write_send_lists(destinations, planes, cores, record, rows, lists.reshape(cores, -1))
+    return [records[:-(-count * record // chunks)]
+            for records, count in zip(lists, rows.tolist(), strict=True)]
+
+
+def read_send_list(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:
+    """Destinations and planes of the rows of a send list."""
+    width = min(config.send_record_width, 64)
+    parts = words.reshape(-1).view(f"<u{width // 8}").reshape(
+        -1, config.send_record_width // width)[:rows]
+    if parts.shape[1] == 2:
+        return parts[:, 0], parts[:, 1].astype(np.int64) & _PLANE
+    records = parts[:, 0].astype(np.uint64)
+    return (records & np.uint64((1 << config.cores) - 1),
+            (records >> np.uint64(config.cores)).astype(np.int64) & _PLANE)
 
 
 @lru_cache(maxsize=8)

@@ -20,8 +20,8 @@ from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fitting
 from hypercast.host.compiler.memory_map import LABELS, RANKS
 from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, piece_entry
-from hypercast.host.compiler.rank_list import fill_ranks
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
@@ -128,7 +128,9 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         features.fill(memory, images)
     if RANKS in memory.regions:
         assert sample.place.ranks is not None, "shared rows have no ranks"
-        fill_ranks(sample.place.ranks, images, config)
+        for core, image in enumerate(images):
+            ranks = deal(sample.place.ranks, core, config).astype("<u4")
+            image.append((RANKS, pack_records(ranks, config)))
     if LABELS in memory.regions:
         fill_labels(sample, labels, images, config)
     fill_state(model, layout.weights, images, config)

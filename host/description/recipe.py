@@ -7,11 +7,13 @@ from typing import Any
 
 from hypercast.host.description.conversion import DescriptionError, checked
 from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import SAMPLING_DEFAULTS, Sampling
 from hypercast.reference.models import MODELS
+from hypercast.reference.network import LINEAR, Network
 from hypercast.reference.recipe import CROSS_ENTROPY, Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["RECIPE_HINTS", "make_recipe", "recipe_values"]
+__all__ = ["RECIPE_HINTS", "check_layer_numbers", "make_recipe", "recipe_values"]
 
 #: Keys that are called otherwise in ``Recipe``: one number may stand for all layers.
 _PLURAL = {"learning_rate": "learning_rates", "bias_learning_rate": "bias_learning_rates",
@@ -75,3 +77,42 @@ def recipe_values(recipe: Recipe) -> dict[str, Any]:
     return {key: value for name, value in asdict(recipe).items()
             if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and value is not None
             and _counts(key, recipe)}
+
+
+def check_layer_numbers(network: Network, recipe: Recipe, sampling: Sampling) -> None:
+    """Refuse more rates or fan-outs than a network has layers; defaults may have more.
+
+    Parameters
+    ----------
+    network : Network
+        What is trained.
+    recipe : Recipe
+        Has the rates.
+    sampling : Sampling
+        Has the fan-outs.
+
+    Raises
+    ------
+    DescriptionError
+        If there are.
+    """
+    layers = len(network.layers)
+    for key, given, default in (
+            ("learning_rate", recipe.learning_rates, None),
+            ("bias_learning_rate", recipe.bias_learning_rates, None),
+            ("weight_decay", recipe.weight_decays, Recipe().weight_decays)):
+        if given and given != default and len(given) > layers:
+            raise DescriptionError(
+                f"[recipe] {key} has {len(given)} numbers, but the network has {_count(layers)}; "
+                f"give one for each, or one for all", "recipe", key)
+    convolutions = sum(layer.order != LINEAR for layer in network.layers)
+    fan_outs = sampling.fan_outs
+    if fan_outs and fan_outs != SAMPLING_DEFAULTS["fan_outs"] and len(fan_outs) > convolutions:
+        raise DescriptionError(
+            f"[sampling] fan_outs has {len(fan_outs)} numbers, but the network has "
+            f"{_count(convolutions, 'convolution')}; give one for each, or one for all",
+            "sampling", "fan_outs")
+
+
+def _count(number: int, noun: str = "layer") -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

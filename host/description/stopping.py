@@ -14,7 +14,7 @@ from hypercast.host.description.conversion import (
     check_fields,
     given_fields,
 )
-from hypercast.host.graphs.labelled import Labelled
+from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.rtl.isa import Split
 
 __all__ = ["MONITORS", "Stopping"]

@@ -12,8 +12,7 @@ from typing import Any
 
 from hypercast.boards.serial_project import AREA_FILE, PROJECT, TIMING_FILE, tools
 from hypercast.host.eda.families import FAMILIES, Area
-from hypercast.host.eda.place_and_route import ClockTiming, reported_clock
-from hypercast.host.eda.routing import no_progress
+from hypercast.host.eda.place_and_route import ClockTiming, no_progress, reported_clock
 from hypercast.host.eda.synthesis import hierarchical_areas
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text

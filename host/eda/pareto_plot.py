@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from hypercast.host.eda.exploration import Candidate
-from hypercast.host.files.drawn_text import drawn_text
+from hypercast.host.files.picture import drawn_text
 
 __all__ = ["draw_pareto"]
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Placing and routing on an ECP5 with nextpnr: what its report says, and one block alone."""
 
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,10 +20,13 @@ from hypercast.rtl.core import Core
 from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.sim.build_step import run
 
-__all__ = ["ClockTiming", "block_clock", "core_clock", "reported_clock"]
+__all__ = ["ClockTiming", "block_clock", "core_clock", "no_progress", "reported_clock"]
 
 #: FPGA and speed grade of the ULX3S.
 _DEVICE = ("--85k", "--package", "CABGA381", "--speed", "6")
+_ROUND = re.compile(r"\biter=\d+ .*\boverused=(\d+)")
+#: Rounds of routing without fewer wires that several nets use than ever before.
+_PATIENCE = 60
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,3 +145,25 @@ def core_clock(config: Config, *, asked: float, external: bool = False) -> Clock
     blocks = Core(config, external=external), ControlUnit(config)
     return min((block_clock(block, asked=asked) for block in blocks),
                key=lambda clock: clock.reached)
+
+
+def no_progress(log: str) -> str:
+    """Why routing is hopeless, by nextpnr's log; empty if it is not.
+
+    The second router of nextpnr routes all nets, counts the wires that several nets use, and routes
+    those nets again, until there is none. A design that fills an FPGA may never come to that end;
+    with another seed, that is, another placement, it does.
+
+    Parameters
+    ----------
+    log : str
+        What ``nextpnr --router router2 --log`` has written so far.
+    """
+    overused = [int(count) for count in _ROUND.findall(log)]
+    if not overused:
+        return ""
+    best = overused.index(min(overused))
+    if len(overused) - 1 - best < _PATIENCE:
+        return ""
+    return (f"after {len(overused)} rounds of routing, {overused[best]} wires or more are used "
+            f"twice since round {best + 1}")

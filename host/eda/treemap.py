@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from hypercast.host.eda.chip_area import ChipArea
-from hypercast.host.files.drawn_text import drawn_text
+from hypercast.host.files.picture import drawn_text
 
 __all__ = ["draw_treemap", "squarified"]
 

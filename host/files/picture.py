@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Drawings as the contents of files."""
+"""Drawings by Matplotlib: text in them, and the contents of their files."""
 
 import io
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
-__all__ = ["picture"]
+__all__ = ["drawn_text", "picture"]
+
+
+def drawn_text(text: str) -> str:
+    """A text for Matplotlib to draw as it is: dollars in it enclose no formula."""
+    return text.replace("$", r"\$")
 
 
 def picture(figure: Figure, path: Path) -> bytes:

@@ -15,10 +15,10 @@ from hypercast.host.graphs import datasets
 from hypercast.host.graphs.graph_arguments import graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels, checked_splits, checked_vertices
 from hypercast.host.graphs.graph_error import GraphError, about
+from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
 from hypercast.host.graphs.interchange.networkx import networkx_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
-from hypercast.host.graphs.labelled import Labelled
 from hypercast.host.graphs.parallel_edges import Parallel, matrix_edges
 from hypercast.reference.array_types import (
     BoolArray,

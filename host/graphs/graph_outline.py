@@ -1,14 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a graph where others hold its edges and features."""
+"""What is known of a graph where others hold its edges and features; a graph has it, too."""
 
 from dataclasses import dataclass
-from typing import Self
 
-from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.labelled import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 
-__all__ = ["GraphOutline"]
+__all__ = ["GraphOutline", "Labelled"]
+
+
+class Labelled:
+    """Vertices with labels and splits.
+
+    Attributes
+    ----------
+    labels, splits : numpy.ndarray
+        As those of ``Graph``.
+    """
+
+    labels: IntArray | BoolArray
+    splits: IntArray
+
+    @property
+    def vertices(self) -> int:
+        """Number of vertices."""
+        return len(self.labels)
+
+    @property
+    def multi_label(self) -> bool:
+        """Whether a vertex can have several classes, or none."""
+        return self.labels.ndim == 2
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -26,8 +46,3 @@ class GraphOutline(Labelled):
     edge_count: int
     labels: IntArray | BoolArray
     splits: IntArray
-
-    @classmethod
-    def of(cls, graph: Graph) -> Self:
-        """That of a graph, whose labels and splits it shares."""
-        return cls(edge_count=graph.edges.nnz, labels=graph.labels, splits=graph.splits)

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.figure import Figure
 
 from hypercast.host.compiler.network_loads import Bound
-from hypercast.host.files.drawn_text import drawn_text
+from hypercast.host.files.picture import drawn_text
 from hypercast.host.noc.cube import draw_links
 from hypercast.host.noc.measurement import Measurement, measure
 from hypercast.host.noc.patterns import Traffic, creation_cycles

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from hypercast.errors import InputError
-from hypercast.host.files.drawn_text import drawn_text
+from hypercast.host.files.picture import drawn_text
 from hypercast.host.planner.plan import Plan
 from hypercast.host.schedules.execution import FORWARD
 

@@ -5,21 +5,22 @@ from collections.abc import Callable
 from html import escape
 from typing import TypeAlias
 
+import numpy as np
 from matplotlib.figure import Figure
 
+from hypercast.host.noc.cube import draw_links
 from hypercast.host.report import (
-    boards,
-    curves,
+    board_times,
     engines,
-    links,
+    exponents,
     memory,
-    numbers,
     roofline,
     summary,
     timeline,
 )
-from hypercast.host.report.drawing import picture
+from hypercast.host.report.drawing import figure, picture
 from hypercast.host.report.folder import Run
+from hypercast.host.training.curves import draw_curves
 
 __all__ = ["page"]
 
@@ -46,17 +47,36 @@ th:first-child, td:first-child, .facts td { text-align: left }
 td small { display: block; color: var(--soft); white-space: nowrap }
 tr > th:first-child { white-space: nowrap }
 """
+
+
+def _draw_curves(run: Run) -> Figure:
+    """Loss, and accuracy or F1, of each split after every epoch."""
+    result, [[loss, score]] = figure(3.2, columns=2)
+    draw_curves(run.epochs, loss, score)
+    return result
+
+
+def _draw_links(run: Run) -> Figure:
+    """The hypercube, each link coloured by the flits sent along it in the step."""
+    result, [[axes]] = figure(5.6)
+    counters = run.counters()
+    loads = np.array([counters[f"link_{dimension}"]
+                      for dimension in range(run.config.dimensions)]).T
+    draw_links(result, axes, loads, run.config.dimensions)
+    return result
+
+
 Section: TypeAlias = tuple[
     str, str, Callable[[Run], Figure], Callable[[Run], str] | None]
 #: Sections about training: title, explanation, functions that draw or write.
 _TRAINING: tuple[Section, ...] = (
     ("Loss and accuracy", "After every epoch, without dropout. The loss of the training step "
-     "itself is shown too, with dropout.", curves.draw, None),
+     "itself is shown too, with dropout.", _draw_curves, None),
     ("Exponents and saturations", "Every tensor has one exponent, which follows its largest "
      "value from step to step. Saturations are those of the training steps: elements of a tensor "
      "that grew by more than its headroom within one step. The table is about the step after the "
      "last one; errors are relative, and include those of the tensors before.",
-     numbers.draw, numbers.table),
+     exponents.draw, exponents.table),
 )
 #: Sections about the step that was recorded.
 _STEP: tuple[Section, ...] = (
@@ -68,11 +88,12 @@ _STEP: tuple[Section, ...] = (
     ("Utilisation", "Starved: waiting for data. Blocked: waiting for room behind. Idle: without "
      "an instruction, filling or emptying. The table has means over the cores.",
      engines.draw, engines.table),
-    ("Links", "Each line is a link, in its sender's direction.", links.draw, None),
+    ("Links", "Each line is a link, in its sender's direction.", _draw_links, None),
 )
 _BOARDS: Section = (
     "Boards", "What the boards of the cluster would have done in the last step, by the cycle model "
-    "and the cluster's links. Bars of a port are what it sends.", boards.draw, boards.table)
+    "and the cluster's links. Bars of a port are what it sends.",
+    board_times.draw, board_times.table)
 _MEMORY: Section = ("Memory map", "The same on every core.", memory.draw, memory.table)
 
 
@@ -87,7 +108,7 @@ def page(run: Run) -> str:
     sections: list[Section] = [*_TRAINING] if run.epochs else []
     if run.phases:
         sections += [part for part in _STEP
-                     if run.config.dimensions or part[2] is not links.draw]
+                     if run.config.dimensions or part[2] is not _draw_links]
     if run.boards:
         sections.append(_BOARDS)
     if run.memory:

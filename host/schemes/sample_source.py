@@ -10,11 +10,9 @@ from hypercast.errors import InputError
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.node import NodeDraw
 from hypercast.host.graphs.sampling.prefetch import prefetched
-from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.graphs.sampling.vertex_cut import VertexCut

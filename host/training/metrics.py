@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.errors import InputError
-from hypercast.host.graphs.labelled import Labelled
+from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.reference.array_types import BoolArray, IntArray
 from hypercast.reference.metrics import Metrics
 from hypercast.rtl.isa import Split

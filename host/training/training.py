@@ -15,7 +15,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.description.device import ON_DEVICE, Device
 from hypercast.host.description.model import Model
-from hypercast.host.description.recipe import make_recipe
+from hypercast.host.description.recipe import check_layer_numbers, make_recipe
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_outline import GraphOutline
@@ -39,7 +39,6 @@ from hypercast.host.schemes.shared_devices import SharedDevices, open_part
 from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.kept_staleness import staleness_of
-from hypercast.host.training.layer_numbers import check_layer_numbers
 from hypercast.host.training.numbers import TensorNumbers, step_numbers, warn_of_saturation
 from hypercast.host.training.ordering import ordered_for_graph, ordered_for_samples
 from hypercast.host.training.prepare import (
@@ -192,7 +191,8 @@ class Training:
     @property
     def outline(self) -> GraphOutline:
         """What is known of the graph without edges and features."""
-        return GraphOutline.of(self._graph)
+        graph = self._graph
+        return GraphOutline(edge_count=graph.edges.nnz, labels=graph.labels, splits=graph.splits)
 
     @property
     def order(self) -> IntArray:

@@ -27,7 +27,7 @@ def files_with(pattern):
     # Which messages name as an example.
     ("A data set", r"\bmusae\b", ()),
     # That area is measured for, and of which clusters are made.
-    ("A board", r'"ulx3s"', ("host/cluster/presets.py", "host/eda/area_fit.py")),
+    ("A board", r'"ulx3s"', ("host/cluster/description.py", "host/eda/area_fit.py")),
     ("A performance counter", r'"array_words"', ()),
     # The engine's blocks; and the compiler has one file that emits, one that looks for halts.
     ("An instruction", r"\bOpcode\.LOSS\b", ("rtl/vector/", "host/compiler/")),

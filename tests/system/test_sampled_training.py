@@ -10,10 +10,8 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.sample_plan import Capacity
-from hypercast.host.graphs.sampling.edge import EdgeDraw
+from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.node import NodeDraw
-from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.alone_chip import AloneChip

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.board import NO_OVERLAP, PIECES
-from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.cluster.presets import CLUSTERS
+from hypercast.host.cluster.description import CLUSTERS, Cluster, load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from tests.packaging.source_tree import ROOT
 

@@ -7,9 +7,8 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.messages import compile_messages
+from hypercast.host.compiler.messages import compile_messages, read_send_list
 from hypercast.host.compiler.resident_rows import ResidentRows
-from hypercast.host.compiler.send_lists import read_send_list
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of
 

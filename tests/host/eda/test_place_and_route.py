@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One block alone on an ECP5: registers around it, and a clock that can be foreseen."""
+"""One block alone on an ECP5: registers around it, and a clock that can be foreseen.
+
+Routing without progress is noticed by nextpnr's log, and slow progress is not taken for it.
+"""
 
 import pytest
 from amaranth.hdl import Module
@@ -8,7 +11,13 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.boards.serial_project import tools
 from hypercast.host.eda import place_and_route
-from hypercast.host.eda.place_and_route import ClockTiming, _Enclosed, block_clock, core_clock
+from hypercast.host.eda.place_and_route import (
+    ClockTiming,
+    _Enclosed,
+    block_clock,
+    core_clock,
+    no_progress,
+)
 from hypercast.rtl.config import PRESETS
 from tests.bench import run
 
@@ -61,3 +70,25 @@ def test_the_slower_of_core_and_control_unit(monkeypatch):
 
     monkeypatch.setattr(place_and_route, "block_clock", clock)
     assert core_clock(PRESETS["tiny"], asked=70).reached == 60
+
+
+def log(counts):
+    return "Info: Routing..\n" + "".join(
+        f"Info:     iter={number} wires=1244047 overused={count} overuse={count + 5} archfail=NA\n"
+        for number, count in enumerate(counts, start=1))
+
+
+@pytest.mark.parametrize("counts", [
+    [], [59325], [7] * 60, list(range(900, 0, -1)), [9, *[12] * 59, 8, *[12] * 59],
+])
+def test_progress(counts):
+    assert no_progress(log(counts)) == ""
+
+
+@pytest.mark.parametrize("counts, reason", [
+    ([7] * 61, "after 61 rounds of routing, 7 wires or more are used twice since round 1"),
+    ([900, 5, 3, *range(4, 64)],
+     "after 63 rounds of routing, 3 wires or more are used twice since round 3"),
+])
+def test_no_progress(counts, reason):
+    assert no_progress(log(counts)) == reason

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.graphs.sampling.edge import EdgeDraw
-from hypercast.host.graphs.sampling.node import NodeDraw
-from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
-from hypercast.host.graphs.sampling.weighted import WeightedDraw
+from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw, WeightedDraw
 from tests.host.graphs.sampling.sampling_cases import deviation, matrix_of
 
 SAMPLES = 12_000

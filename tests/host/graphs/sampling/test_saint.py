@@ -6,9 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.graphs.sampling.edge import EdgeDraw
-from hypercast.host.graphs.sampling.node import NodeDraw
-from hypercast.host.graphs.sampling.random_walk import RandomWalkDraw
+from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from tests.host.graphs.sampling.sampling_cases import deviation, matrices, matrix_of
 from tests.host.graphs.sampling.test_neighbour import digest

@@ -5,7 +5,7 @@ from html import escape
 
 from matplotlib.figure import Figure
 
-from hypercast.host.files.drawn_text import drawn_text
+from hypercast.host.files.picture import drawn_text
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.report.drawing import KINDS, SERIES, figure
 from hypercast.host.report.folder import Run
