@@ -9,7 +9,8 @@ from hypercast.benches.figure import Figure
 
 __all__ = ["BENCHES", "SEEDED", "run"]
 
-#: Name to what the bench shows; each is a module of this package with a function ``run``.
+#: Name to what the bench shows. Each is a module of this package with a function ``run``, of the
+#: same name but for those of ``_MODULES``.
 BENCHES = {
     "accuracy": "accuracy of models, losses and samplers, next to float64",
     "area": "estimated area against synthesis, and area of one router, by open synthesis",
@@ -37,8 +38,8 @@ BENCHES = {
     "staleness": "accuracy with old rows and weights, next to exact training, over seeds",
     "sim": "speed of the compiled simulation: against Amaranth's, threads, compiling, Cora",
 }
-
-
+#: Benches that are called like a command, to what their module is called.
+_MODULES = {"boards": "several_boards", "model": "cycle_model", "plan": "planner"}
 #: Benches of what is drawn at random, with a seed.
 SEEDED = ("fuzz", "mutants", "shapes")
 
@@ -63,7 +64,7 @@ def run(name: str, *, data: Path | None, progress: Callable[[str], None],
     list of Figure
         What was measured.
     """
-    module = importlib.import_module(f"{__name__}.{name}")
+    module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
     figures: list[Figure] = module.run(
         data=data, progress=progress, **({} if seed is None else {"seed": seed}))
     return figures

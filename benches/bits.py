@@ -164,7 +164,7 @@ def run_verilated(training: BenchTraining) -> dict[str, Any]:
     """One training under cocotb with Verilator; returns a dictionary of words, equal, cycles."""
     from hypercast.rtl.chip import CORE_MODULE
     from hypercast.rtl.export.chip_conversion import to_verilog
-    from hypercast.rtl.export.options import TOP_MODULE
+    from hypercast.rtl.export.export_options import TOP_MODULE
     from hypercast.sim import cocotb_runner
 
     with tempfile.TemporaryDirectory() as folder:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from hypercast.benches.figure import Figure
 from hypercast.benches.fuzzing.campaign import DEFECTS, run_trials
-from hypercast.benches.fuzzing.catalogue import KINDS
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME
+from hypercast.benches.fuzzing.trial_kinds import KINDS
 
 __all__ = ["run"]
 

@@ -107,7 +107,7 @@ def _require_tools() -> None:
 def _export(preset: str, memory: str, folder: Path) -> str:
     """Export a chip to a folder; returns the name of its top."""
     from hypercast.host.eda.integration.export_files import export_files
-    from hypercast.rtl.export.options import ExportOptions
+    from hypercast.rtl.export.export_options import ExportOptions
 
     options = ExportOptions(external=memory == "axi", prefix="bench_")
     folder.mkdir()
@@ -186,7 +186,7 @@ def _fusesoc(folder: Path, top: str, target: str,
              commands: Path) -> subprocess.CompletedProcess[str]:
     """Run a target of the exported core, with commands of a folder."""
     from hypercast.host.eda.integration.fusesoc_core import core_name
-    from hypercast.rtl.export.options import ExportOptions
+    from hypercast.rtl.export.export_options import ExportOptions
 
     return subprocess.run(
         [Path(sysconfig.get_path("scripts"), "fusesoc"), "--cores-root", ".", "run", "--target",

@@ -7,9 +7,9 @@ from hypercast.boards.vivado_build import build_script
 from hypercast.boards.vivado_debug import DEBUG_SCRIPT, debug_script
 from hypercast.boards.zynq_board import ZynqBoard
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import BASE, CLOCK, RESET, channel_bytes
 from hypercast.rtl.export.notice import notice
-from hypercast.rtl.export.options import ExportOptions
 
 __all__ = ["OPTIONS", "board_files"]
 

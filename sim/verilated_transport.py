@@ -71,7 +71,7 @@ class VerilatedTransport(Transport):
 def _convert(config: Config, threads: int, folder: Path) -> list[str]:
     """Write the C++ of the exported chip; returns the names of its files."""
     from hypercast.rtl.export.chip_conversion import to_verilog
-    from hypercast.rtl.export.options import TOP_MODULE
+    from hypercast.rtl.export.export_options import TOP_MODULE
     from hypercast.sim.verilator_build import verilate
 
     source = folder / "chip.v"

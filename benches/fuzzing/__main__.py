@@ -5,7 +5,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from hypercast.benches.fuzzing.catalogue import kind_of
+from hypercast.benches.fuzzing.trial_kinds import kind_of
 from hypercast.benches.fuzzing.worker import make_trial
 
 __all__ = []

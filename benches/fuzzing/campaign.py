@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 
-from hypercast.benches.fuzzing.catalogue import kind_of
-from hypercast.benches.fuzzing.options import build_network_of_trials
+from hypercast.benches.fuzzing.command_options import build_network_of_trials
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME
+from hypercast.benches.fuzzing.trial_kinds import kind_of
 from hypercast.benches.fuzzing.worker import NOTE, TRACEBACK, WRONG, Make, make_trial, work
 from hypercast.errors import ToolError
 from hypercast.safe_path import safe_path

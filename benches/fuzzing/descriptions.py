@@ -10,7 +10,7 @@ from typing import Any
 import tomli_w
 import yaml
 
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree

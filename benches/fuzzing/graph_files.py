@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Damaged files and folders of graphs, of all formats."""
 
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.benches.fuzzing.reading import of_graph

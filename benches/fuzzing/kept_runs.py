@@ -11,7 +11,7 @@ import numpy as np
 from safetensors.numpy import load
 
 from hypercast.benches.fuzzing.bytes_damage import damaged_bytes
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file, replace_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree

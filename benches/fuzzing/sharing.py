@@ -8,7 +8,7 @@ from typing import Any
 
 import tomli_w
 
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.descriptions import draw_sections
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
 from hypercast.host.cluster.assignment import SCHEMES

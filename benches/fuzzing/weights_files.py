@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.benches.fuzzing.bytes_damage import damaged_bytes
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
 from hypercast.benches.fuzzing.value_damage import damaged_array, damaged_tree

@@ -12,8 +12,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TypeAlias
 
-from hypercast.benches.fuzzing.catalogue import KINDS, kind_of
 from hypercast.benches.fuzzing.trial import Trial, WrongError
+from hypercast.benches.fuzzing.trial_kinds import KINDS, kind_of
 
 __all__ = ["NOTE", "TRACEBACK", "WRONG", "Make", "make_trial", "work"]
 

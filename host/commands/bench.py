@@ -22,4 +22,4 @@ def _no_benches(arguments: tuple[str, ...]) -> None:
 
 #: The command of the checkout, or what says that there is none.
 bench: click.Command = _no_benches if find_spec(_BENCHES) is None else \
-    importlib.import_module(f"{_BENCHES}.command").bench
+    importlib.import_module(f"{_BENCHES}.bench_command").bench

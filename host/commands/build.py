@@ -109,8 +109,8 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
 
 def _manifest(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, Any]:
     """What the board's chip is."""
+    from hypercast.rtl.export.export_options import ExportOptions
     from hypercast.rtl.export.manifest import manifest
-    from hypercast.rtl.export.options import ExportOptions
 
     described = manifest(config, ExportOptions(external=name not in SERIAL_BOARDS))
     if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
@@ -124,7 +124,7 @@ def _descriptions(name: str, config: Config, description: dict[str, Any]) -> dic
     """Files that describe the chip on the board to software."""
     from hypercast.host.eda.integration.c_header import c_header
     from hypercast.host.eda.integration.svd import svd
-    from hypercast.rtl.export.options import ExportOptions
+    from hypercast.rtl.export.export_options import ExportOptions
 
     options = ExportOptions(external=name not in SERIAL_BOARDS)
     return {"hypercast.h": c_header(config, options), "hypercast.svd": svd(config, options),

@@ -44,9 +44,9 @@ from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planned_training import PlannedTraining, plan_training
-from hypercast.host.training.session import Session
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Recording
+from hypercast.host.training.training_session import Session
 from hypercast.sim.waves import Waves
 
 __all__ = ["train"]

@@ -52,8 +52,8 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
     manifest.json      ports, registers, counters and memories
     """
     from hypercast.host.eda.integration.export_files import export_files
+    from hypercast.rtl.export.export_options import ExportOptions
     from hypercast.rtl.export.manifest import manifest
-    from hypercast.rtl.export.options import ExportOptions
 
     try:
         options = ExportOptions(

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.runtime.driver import Driver
-from hypercast.host.selftest.arrays import check_arrays
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.gradients import check_gradients
 from hypercast.host.selftest.links import check_links
 from hypercast.host.selftest.memories import check_memories
-from hypercast.host.selftest.training import check_training
+from hypercast.host.selftest.multipliers import check_arrays
+from hypercast.host.selftest.training_step import check_training
 from hypercast.host.transport.transport import Transport
 from hypercast.rtl.config import Config
 

@@ -12,9 +12,9 @@ from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training.apart_training import ApartTraining
-from hypercast.host.training.metrics import macro_f1, measures
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
+from hypercast.host.training.scores import macro_f1, measures
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
 from hypercast.reference.network import Network

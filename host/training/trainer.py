@@ -33,10 +33,10 @@ from hypercast.host.training.curves import Curves
 from hypercast.host.training.deployment import Deployment, Wanted
 from hypercast.host.training.history import History, summary
 from hypercast.host.training.launched import LaunchedDevice
-from hypercast.host.training.metrics import measures
 from hypercast.host.training.notebook import show_in_notebook
 from hypercast.host.training.run_folder import Record, RunError, RunFolder
 from hypercast.host.training.run_keeper import RunKeeper
+from hypercast.host.training.scores import measures
 from hypercast.host.training.trained import Trained
 from hypercast.host.training.trainer_arguments import (
     Recording,

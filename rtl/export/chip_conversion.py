@@ -8,8 +8,8 @@ from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
+from hypercast.rtl.export.export_options import CHIP_MODULE, DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.notice import notice
-from hypercast.rtl.export.options import CHIP_MODULE, DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.rtlil import to_rtlil
 from hypercast.rtl.export.top import top_verilog
 from hypercast.rtl.export.verilog import write_verilog

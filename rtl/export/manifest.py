@@ -5,6 +5,7 @@ from typing import Any
 
 from hypercast.rtl.array.left_word import left_word
 from hypercast.rtl.config import INTERFACE_VERSION, Config
+from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.interfaces import (
     BASE,
     MEMORY_ADDRESS_WIDTH,
@@ -12,7 +13,6 @@ from hypercast.rtl.export.interfaces import (
     channel_bytes,
     ports,
 )
-from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
 from hypercast.rtl.limits import CLASSES
 from hypercast.rtl.registers import COUNTERS, REGISTERS, Space

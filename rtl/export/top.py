@@ -4,6 +4,7 @@
 from collections.abc import Iterator, Sequence
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.export_options import CHIP_MODULE, ExportOptions
 from hypercast.rtl.export.interfaces import (
     BASE,
     CLOCK,
@@ -15,7 +16,6 @@ from hypercast.rtl.export.interfaces import (
     interfaces,
     ports,
 )
-from hypercast.rtl.export.options import CHIP_MODULE, ExportOptions
 
 __all__ = ["BUSES", "top_verilog"]
 

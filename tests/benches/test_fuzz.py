@@ -4,8 +4,8 @@
 from hypercast import benches
 from hypercast.benches import fuzz
 from hypercast.benches.fuzzing.campaign import CRASH, DEFECTS, Outcome
-from hypercast.benches.fuzzing.catalogue import KINDS
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME
+from hypercast.benches.fuzzing.trial_kinds import KINDS
 
 
 def figures(monkeypatch, results):

@@ -17,7 +17,7 @@ from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import to_verilog
-from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.export.export_options import TOP_MODULE
 from hypercast.rtl.registers import Space
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport

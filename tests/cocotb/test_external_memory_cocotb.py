@@ -14,8 +14,8 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import to_verilog
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes
-from hypercast.rtl.export.options import ExportOptions
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require

@@ -8,7 +8,7 @@ from cocotb.task import bridge
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.chip import CORE_MODULE
 from hypercast.rtl.export.chip_conversion import to_verilog
-from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.export.export_options import TOP_MODULE
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require

@@ -14,8 +14,8 @@ import pytest
 from hypercast.cocotb import SimulationError, run
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.manifest import manifest
-from hypercast.rtl.export.options import ExportOptions
 from tests.cocotb.benches import require
 from tests.packaging.source_tree import ROOT
 

@@ -12,7 +12,7 @@ from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, Chip, wires
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.control_unit import ControlUnit, control_signature
 from hypercast.rtl.core import core_signature
-from hypercast.rtl.export.options import TOP_MODULE
+from hypercast.rtl.export.export_options import TOP_MODULE
 from hypercast.rtl.registers import Control, Space, Status, bulk_address
 from tests.bench import run
 from tests.rtl.control.axi_manager import AxiManager

@@ -12,7 +12,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
-from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
+from hypercast.rtl.export.export_options import TOP_MODULE, ExportOptions
 from hypercast.sim.simulators import missing, verilator_root
 
 pytestmark = pytest.mark.skipif(bool(missing("verilator")), reason=str(missing("verilator")))

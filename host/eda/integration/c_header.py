@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.notice import notice
-from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import (
     COUNTERS,

@@ -15,8 +15,8 @@ from hypercast.host.eda.integration.vivado_component import COMPONENT_FILE, viva
 from hypercast.host.files.joined_files import joined_files
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.manifest import manifest
-from hypercast.rtl.export.options import ExportOptions
 
 __all__ = ["export_files"]
 

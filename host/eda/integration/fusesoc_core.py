@@ -7,8 +7,8 @@ import yaml
 
 from hypercast.host.eda.integration.training_bench import bench_module, training_file
 from hypercast.rtl.config import INTERFACE_VERSION, Config
+from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.notice import notice
-from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 
 __all__ = ["core_name", "fusesoc_core", "names_file", "yosys_names"]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
+from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.interfaces import (
     BASE,
     CLOCK,
@@ -16,7 +17,6 @@ from hypercast.rtl.export.interfaces import (
     interfaces,
 )
 from hypercast.rtl.export.notice import notice
-from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 
 __all__ = ["litex_wrapper"]
 

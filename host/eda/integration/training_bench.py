@@ -13,8 +13,8 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import BASE, channel_bytes, interfaces
-from hypercast.rtl.export.options import ExportOptions
 
 __all__ = ["STEPS", "bench_model", "bench_module", "training_bench", "training_file"]
 

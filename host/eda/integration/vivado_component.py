@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 from hypercast.host.eda.integration.xml import add, document
 from hypercast.rtl.config import INTERFACE_VERSION, Config
 from hypercast.rtl.control.axi_lite import REGISTER_ADDRESS_WIDTH
+from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.interfaces import (
     BASE,
     MEMORY_ADDRESS_WIDTH,
@@ -20,7 +21,6 @@ from hypercast.rtl.export.interfaces import (
     interfaces,
     ports,
 )
-from hypercast.rtl.export.options import DEFAULT_OPTIONS, ExportOptions
 from hypercast.rtl.export.top import BUSES
 from hypercast.rtl.registers import REGISTERS, Register
 

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from hypercast.benches.fuzzing.campaign import CRASH, DEFECTS, HANG, run_trials
-from hypercast.benches.fuzzing.catalogue import KINDS, kind_of
 from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME
+from hypercast.benches.fuzzing.trial_kinds import KINDS, kind_of
 from hypercast.benches.fuzzing.worker import TRACEBACK
 
 #: In `make test`; the bench makes 10,000 of them.

@@ -9,9 +9,9 @@ import pytest
 
 from hypercast.benches.fuzzing import (
     any_values,
-    arrays,
     descriptions,
     edge_meanings,
+    graph_arrays,
     graph_files,
     kept_runs,
     link_frames,
@@ -19,10 +19,10 @@ from hypercast.benches.fuzzing import (
     sharing,
     weights_files,
 )
-from hypercast.benches.fuzzing.catalogue import KINDS
 from hypercast.benches.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.benches.fuzzing.reading import of_graph
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, WrongError, check_refusal, refused
+from hypercast.benches.fuzzing.trial_kinds import KINDS
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.graphs.graph import Graph, GraphError
 
@@ -77,8 +77,8 @@ def test_a_lost_edge_is_found(tmp_path, monkeypatch):
 
 
 def test_a_lost_edge_of_arrays_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrays.Graph, "from_edges", without_an_edge(Graph.from_edges))
-    assert WrongError in outcomes(tmp_path, arrays.try_arrays, 12)[0]
+    monkeypatch.setattr(graph_arrays.Graph, "from_edges", without_an_edge(Graph.from_edges))
+    assert WrongError in outcomes(tmp_path, graph_arrays.try_arrays, 12)[0]
 
 
 @pytest.mark.parametrize("name", ["from_scipy", "from_networkx", "from_pyg", "from_edges"])

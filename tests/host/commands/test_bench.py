@@ -7,7 +7,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from hypercast.benches.command import bench as of_the_checkout
+from hypercast.benches.bench_command import bench as of_the_checkout
 from hypercast.host.cli import main
 from hypercast.host.commands import bench
 

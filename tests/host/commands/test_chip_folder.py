@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from hypercast.host.cli import main
 from hypercast.host.commands.chip_folder import require_chip_folder, write_chip
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.manifest import manifest
-from hypercast.rtl.export.options import ExportOptions
 
 CHIP = manifest(PRESETS["tiny"])
 

@@ -12,7 +12,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.source import Source
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planned_training import plan_training, read_planned
-from hypercast.host.training.session import Session
+from hypercast.host.training.training_session import Session
 from tests.host.processes.thread_group import on_ranks
 
 #: So slow that several are faster than one.

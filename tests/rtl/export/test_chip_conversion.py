@@ -16,7 +16,7 @@ import pytest
 from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import parts_to_rtlil, to_verilog
-from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
+from hypercast.rtl.export.export_options import TOP_MODULE, ExportOptions
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.simulators import missing
 from tests.packaging.source_tree import ROOT

@@ -10,8 +10,8 @@ import pytest
 from hypercast.rtl.config import PRESETS, Config
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.export.chip_conversion import to_verilog
+from hypercast.rtl.export.export_options import TOP_MODULE, ExportOptions
 from hypercast.rtl.export.manifest import manifest, memories
-from hypercast.rtl.export.options import TOP_MODULE, ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
 #: Memories that are listed are larger than any that is not, as in a chip of useful size.

@@ -8,8 +8,8 @@ import subprocess
 import pytest
 
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.export_options import CHIP_MODULE, ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
-from hypercast.rtl.export.options import CHIP_MODULE, ExportOptions
 from hypercast.rtl.export.top import top_verilog
 from hypercast.sim.simulators import verilator_root
 from tests.cocotb.benches import require

@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.eda.integration.c_header import c_header
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
-from hypercast.rtl.export.options import ExportOptions
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.registers import (
     COUNTERS,
     MAGIC,

@@ -19,7 +19,7 @@ from hypercast.host.eda.integration.training_bench import training_bench
 from hypercast.host.eda.integration.yosys_command import missing_tcl, write_yosys_command
 from hypercast.rtl.config import INTERFACE_VERSION, PRESETS
 from hypercast.rtl.export.chip_conversion import lint_waivers, to_verilog
-from hypercast.rtl.export.options import ExportOptions
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.sim.verilator_command import write_verilator_command
 from tests.cocotb.benches import require
 

@@ -10,9 +10,9 @@ from lxml import etree
 from hypercast.host.eda.integration.ipxact import ipxact
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.axi_lite import AxiLite
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.manifest import manifest
-from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
 CONFIG = PRESETS["tiny"]

@@ -8,8 +8,8 @@ import pytest
 
 from hypercast.host.eda.integration.litex_wrapper import litex_wrapper
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes, ports
-from hypercast.rtl.export.options import ExportOptions
 
 CONFIG = PRESETS["tiny"]
 

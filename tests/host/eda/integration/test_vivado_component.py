@@ -9,8 +9,8 @@ from lxml import etree
 
 from hypercast.host.eda.integration.vivado_component import vivado_component
 from hypercast.rtl.config import PRESETS
+from hypercast.rtl.export.export_options import ExportOptions
 from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
-from hypercast.rtl.export.options import ExportOptions
 from hypercast.rtl.registers import REGISTERS
 
 CONFIG = PRESETS["tiny"]

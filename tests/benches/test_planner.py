@@ -3,14 +3,14 @@
 
 import pytest
 
-from hypercast.benches import plan
+from hypercast.benches import planner
 from hypercast.benches.plan_workloads import CLUSTERS, WORKLOADS, branched
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.search import search
 
 
 def test_schedules_are_as_derived():
-    [figure] = plan._schedules()
+    [figure] = planner._schedules()
     assert figure.passed
     assert figure.value > 40
 
@@ -29,9 +29,9 @@ def test_branches_lie_between_a_first_and_a_last_layer():
 def test_factors_name_where_a_system_gains_and_loses():
     name, cluster = "small graph", "ulx3s-4"
     comparison = search(WORKLOADS[cluster][name](load_cluster(cluster)))
-    figures = list(plan._factors("GNNPipe", {(name, cluster): comparison}))
+    figures = list(planner._factors("GNNPipe", {(name, cluster): comparison}))
     assert [figure.name.split(": ")[1] for figure in figures] == [
         f"{kind}, {name}, {cluster}" for kind in ("best", "worst")]
     slower = []
-    assert list(plan._chosen(name, comparison, slower))
+    assert list(planner._chosen(name, comparison, slower))
     assert slower == [pytest.approx(1), pytest.approx(1)]

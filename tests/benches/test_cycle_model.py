@@ -3,7 +3,7 @@
 
 import pytest
 
-from hypercast.benches import model
+from hypercast.benches import cycle_model
 
 
 @pytest.fixture
@@ -15,13 +15,13 @@ def compared(monkeypatch):
         asked.append((shape, order, config))
         return (920 if len(asked) == 5 else 1010), 1000
 
-    monkeypatch.setattr(model, "_compare", compare)
-    monkeypatch.setattr(model, "order_figures", lambda *arguments: ())
+    monkeypatch.setattr(cycle_model, "_compare", compare)
+    monkeypatch.setattr(cycle_model, "order_figures", lambda *arguments: ())
     return asked
 
 
 def test_figures(compared):
-    *steps, count, mean = model.run(None, progress=lambda text: None)
+    *steps, count, mean = cycle_model.run(None, progress=lambda text: None)
     assert len({figure.name for figure in steps}) == len(steps) == len(set(compared))
     assert count.value == len(steps) and count.passed
     assert [number for number, figure in enumerate(steps, 1) if not figure.passed] == [5]
@@ -29,7 +29,7 @@ def test_figures(compared):
 
 
 def test_configurations_differ(compared):
-    model.run(None, progress=lambda text: None)
+    cycle_model.run(None, progress=lambda text: None)
     configs = {config for *_, config in compared}
     assert {config.lanes for config in configs} == {4, 8}
     assert min(config.cores for config in configs) == 2

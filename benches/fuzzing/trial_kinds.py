@@ -4,14 +4,14 @@
 from itertools import accumulate
 
 from hypercast.benches.fuzzing.any_values import try_any_value, try_tensors
-from hypercast.benches.fuzzing.arrays import try_arrays
-from hypercast.benches.fuzzing.boards import try_cluster, try_plan
+from hypercast.benches.fuzzing.cluster_files import try_cluster, try_plan
+from hypercast.benches.fuzzing.command_options import try_options
 from hypercast.benches.fuzzing.descriptions import try_description
 from hypercast.benches.fuzzing.edge_meanings import try_edge_meanings
+from hypercast.benches.fuzzing.graph_arrays import try_arrays
 from hypercast.benches.fuzzing.graph_files import try_graph_file
 from hypercast.benches.fuzzing.kept_runs import try_checkpoint, try_run_folder
 from hypercast.benches.fuzzing.link_frames import try_link_frames
-from hypercast.benches.fuzzing.options import try_options
 from hypercast.benches.fuzzing.other_tasks import try_other_task
 from hypercast.benches.fuzzing.sharing import try_edited_plan, try_sharing
 from hypercast.benches.fuzzing.weights_files import try_weights_file

@@ -3,7 +3,7 @@
 
 import pytest
 
-from hypercast.rtl.export.options import ExportOptions
+from hypercast.rtl.export.export_options import ExportOptions
 
 
 @pytest.mark.parametrize("options, top", [

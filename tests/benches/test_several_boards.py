@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from hypercast.benches import boards
+from hypercast.benches import several_boards
 from hypercast.benches.board_processes import PREPARING, peaks, ranks_below
 from hypercast.benches.board_trainings import SCHEMES, state_digest
 from tests.host.models import small_model
@@ -35,9 +35,9 @@ def test_trainings_that_differ_are_counted(monkeypatch):
             found[f"{differing} in parallel"] = ["a", "x", "c"]
         return found
 
-    monkeypatch.setattr(boards, "digests", digests)
+    monkeypatch.setattr(several_boards, "digests", digests)
     figures = {figure.name.partition(" that end")[0]: figure
-               for figure in boards._equal(lambda text: None)}
+               for figure in several_boards._equal(lambda text: None)}
     several = "trainings on 2, 4, 8 boards"
     assert {name: (figure.value, figure.passed) for name, figure in figures.items()} == {
         f"samples in parallel: {several}": (9, True), f"graph in parallel: {several}": (8, False),

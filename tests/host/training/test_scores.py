@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from hypercast.host.training.metrics import accuracy, f1
+from hypercast.host.training.scores import accuracy, f1
 
 SHAPES = st.tuples(st.integers(1, 12), st.integers(1, 5))
 

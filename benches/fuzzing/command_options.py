@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from hypercast.benches.fuzzing.bytes_damage import NUMBERS
-from hypercast.benches.fuzzing.command import run_command
+from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import replace_file
 from hypercast.benches.fuzzing.kept_runs import short_runs
 from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, require

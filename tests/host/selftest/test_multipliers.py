@@ -4,7 +4,7 @@
 import pytest
 from amaranth.hdl import Signal
 
-from hypercast.host.selftest.arrays import check_arrays
+from hypercast.host.selftest.multipliers import check_arrays
 from tests.host.selftest.broken_array import broken_chip
 
 
