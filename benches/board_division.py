@@ -74,7 +74,7 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
 def _ranks(model: InitialModel, boards: int) -> IntArray:
     """Ranks of all vertices, board by board."""
     parts = parts_of(model.sample, Division.of(model.sample.edges[0], boards))
-    ranks: IntArray = np.concatenate([part.place.ranks for part in parts])
+    ranks: IntArray = np.concatenate([part.rows_here.ranks for part in parts])
     return ranks
 
 

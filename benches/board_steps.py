@@ -118,7 +118,8 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
     def step(group: TimedGroup) -> None:
         group.divide(alone)
         part = parts[group.rank]
-        sent = part.place.sent_rows(transposed=False) if isinstance(part.place, SharedRows) else {}
+        rows_here = part.rows_here
+        sent = rows_here.sent_rows(transposed=False) if isinstance(rows_here, SharedRows) else {}
         for action in actions:
             if action.kind == "exchange":
                 group.exchange({board: np.broadcast_to(np.int8(0), (rows, action.size))

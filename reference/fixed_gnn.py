@@ -128,7 +128,7 @@ class FixedGnn(FixedPasses):
         self._file.begin()
         for name, gradient in sums.gradients.items():
             self._update(name, gradient)
-        self.sample.place.end_step()
+        self.sample.rows_here.end_step()
         self.step += 1
 
     def evaluate(self) -> Metrics:
@@ -163,7 +163,7 @@ class FixedGnn(FixedPasses):
             step=self.step, exponents=self.exponents.entries(),
             parameters={name: dict(arrays) for name, arrays in self.kept.items()},
             momentum_exponents=self.rules.momentum_exponents.entries(),
-            older=self.sample.place.kept)
+            older=self.sample.rows_here.kept)
 
     def load_state(self, state: TrainingState) -> None:
         """Go on from the ``TrainingState`` of a model with the same graph, network and recipe."""
@@ -174,7 +174,7 @@ class FixedGnn(FixedPasses):
         self.rules.momentum_exponents.load(state.momentum_exponents)
         self.tensors |= weight_operands(self.network, self._width, state)
         self.step = state.step
-        self.sample.place.keep(state.older)
+        self.sample.rows_here.keep(state.older)
 
     def _update(self, name: Tensor, gradient: IntArray) -> None:
         exponents = self.exponents

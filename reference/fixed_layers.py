@@ -104,11 +104,11 @@ class FixedLayers(Generic[Number]):
         # Input features as the last training step dropped them.
         self._dropped: npt.NDArray[Number] | SparseArray | None = None
 
-    def take(self, sample: Edges, place: AllRows = _ALL_ROWS) -> None:
-        """Use the edges of another ``Sample``, and its ``place``."""
-        self._place = place
+    def take(self, sample: Edges, rows_here: AllRows = _ALL_ROWS) -> None:
+        """Use the edges of another ``Sample``, and its ``rows_here``."""
+        self._rows_here = rows_here
         forward, transposed = ({id(edges): made(edges) for edges in sample.edges}
-                               for made in (place.forward, place.transposed))
+                               for made in (rows_here.forward, rows_here.transposed))
         self._root_weight = sample.root_weight
         self._edges = {
             (direction, number): matrix
@@ -133,7 +133,7 @@ class FixedLayers(Generic[Number]):
                     assert step_key is not None, f"{node.result} needs a step key"
                     dropped = term.dropout
                     self._dropped = dropped.apply(
-                        self._tensors[term.rows], step_key, self._place.ranks)
+                        self._tensors[term.rows], step_key, self._rows_here.ranks)
             base, sums = self._sum(node)
             if node.bias:
                 sums = sums + self._file.bias(
@@ -167,7 +167,7 @@ class FixedLayers(Generic[Number]):
             return self._root_weight * rows
         if term.op == Op.AGGREGATE:
             return _product(
-                self._edges[node.backward, node.layer], self._place.with_neighbours(
+                self._edges[node.backward, node.layer], self._rows_here.with_neighbours(
                     rows, transposed=node.backward, name=term.rows,
                     exponent=self._file.base(term.rows)))
         assert term.weights, f"{term.rows} is multiplied by nothing"
@@ -187,7 +187,7 @@ class FixedLayers(Generic[Number]):
             return self.masks[node.mask_read]
         mask = sums > 0
         if node.dropout and step_key is not None:
-            mask = node.dropout.apply(mask, step_key, self._place.ranks)
+            mask = node.dropout.apply(mask, step_key, self._rows_here.ranks)
         if node.mask_write:
             self.masks[node.mask_write] = mask
         return mask

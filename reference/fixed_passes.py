@@ -38,7 +38,7 @@ Result = TypeVar("Result")
 class FixedPasses:
     """Computes the tensors of a step, but for the parameters.
 
-    Row ``k`` of every matrix is the vertex of rank ``k``, or what the sample's ``place`` says.
+    Row ``k`` of every matrix is the vertex of rank ``k``, or what the sample's ``rows_here`` says.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class FixedPasses:
         self.tensors[EDGES], self.exponents[EDGES] = sample.edges[0], sample.edge_exponent
         self.tensors[FEATURES], self.exponents[FEATURES] = (
             sample.features.values, sample.features.exponent)
-        self._layers.take(sample, sample.place)
+        self._layers.take(sample, sample.rows_here)
 
     def round_weights(self, masters: Mapping[Tensor, IntArray],
                       *others: Mapping[Tensor, IntArray]) -> None:

@@ -115,7 +115,7 @@ class Sample:
         Mantissas of the loss weights, see ``quantized_loss_weights``.
     loss_unit : float
         The weight that ``LOSS_WEIGHT_ONE`` stands for.
-    place : AllRows
+    rows_here : AllRows
         Which rows these are, where several processes share a sample.
     number : int or None
         Which of a finite pool of samples it is. Those with the same number and exponent of edge
@@ -132,7 +132,7 @@ class Sample:
     splits: IntArray
     loss_weights: IntArray
     loss_unit: float
-    place: AllRows = field(default_factory=AllRows)
+    rows_here: AllRows = field(default_factory=AllRows)
     number: int | None = None
 
     @classmethod
@@ -213,7 +213,7 @@ class Sample:
     @property
     def training_vertices(self) -> int:
         """Vertices to train on, wherever they are."""
-        return self.place.trained(int(np.count_nonzero(self.splits == Split.TRAIN)))
+        return self.rows_here.trained(int(np.count_nonzero(self.splits == Split.TRAIN)))
 
     def with_edge_exponent(self, exponent: int) -> Self:
         """This sample with another exponent of its edge weights, no lower than theirs.

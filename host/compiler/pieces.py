@@ -108,7 +108,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     check_model(model, config)
     network, sample = model.network, model.sample
     layers = layers or range(1, len(network.layers) + 1)
-    shared = sample.place.shared
+    shared = sample.rows_here.shared
     plan = SamplePlan(network, config, sample, capacity, layers=layers)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
     # Ranks are read beside rows of which all words are stored.
@@ -127,9 +127,9 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     if features:
         features.fill(memory, images)
     if RANKS in memory.regions:
-        assert sample.place.ranks is not None, "shared rows have no ranks"
+        assert sample.rows_here.ranks is not None, "shared rows have no ranks"
         for core, image in enumerate(images):
-            ranks = deal(sample.place.ranks, core, config).astype("<u4")
+            ranks = deal(sample.rows_here.ranks, core, config).astype("<u4")
             image.append((RANKS, pack_records(ranks, config)))
     if LABELS in memory.regions:
         fill_labels(sample, labels, images, config)

@@ -151,7 +151,7 @@ class SamplePlan:
         self._square = capacity.square if capacity else sample.square
         # Levels with the same vertices share their entries of the row table.
         self._levels: list[Hashable] = [
-            0 if self._square or sample.place.shared else level
+            0 if self._square or sample.rows_here.shared else level
             for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else self.rows_of_sample(sample)
         #: What was listed of the last samples that are in use at once.
@@ -161,7 +161,7 @@ class SamplePlan:
             rows = self._most_records(sample, rows[0]), *rows[1:]
         self._next_levels = [("next", level) for level in self._levels[:2]] if ahead else []
         #: What edges come from, both ways, if others have some of it.
-        self._sources = self._with_others(sample) if sample.place.shared else {}
+        self._sources = self._with_others(sample) if sample.rows_here.shared else {}
         vertices = iter(Vertices.of_layers(
             [*rows, *rows[:len(self._next_levels)], *self._sources.values()], config, self._table,
             [*self._levels, *self._next_levels, *self._sources]))
@@ -262,13 +262,13 @@ class SamplePlan:
     @staticmethod
     def rows_of_sample(sample: Sample) -> tuple[int, ...]:
         """Rows of a sample's input, and of every layer's output, but those of others."""
-        return (sample.rows[-1],) * len(sample.rows) if sample.place.shared else sample.rows
+        return (sample.rows[-1],) * len(sample.rows) if sample.rows_here.shared else sample.rows
 
     @staticmethod
     def _with_others(sample: Sample) -> dict[Hashable, int]:
         """Rows that edges come from, and transposed ones, with those of others."""
         return {("with others", transposed):
-                sample.rows[-1] + sample.place.halo_rows(transposed=transposed)
+                sample.rows[-1] + sample.rows_here.halo_rows(transposed=transposed)
                 for transposed in (False, True)}
 
     def _edges(self, sample: Sample) -> CompiledEdges:
@@ -288,8 +288,8 @@ class SamplePlan:
             # Matrices of subgraphs are all the same one.
             compiled = compiled.with_first(matrices[0]) if compiled and not sample.square else None
         found = shared_edge_matrices(
-            self._network, matrices[0], sample.place.transposed(matrices[0]),
-            sample.root_weight) if sample.place.shared else edge_matrices(
+            self._network, matrices[0], sample.rows_here.transposed(matrices[0]),
+            sample.root_weight) if sample.rows_here.shared else edge_matrices(
             self._network, matrices, sample.root_weight, symmetric=not self.capacity,
             square=self._square and not self._resident)
         edges = CompiledEdges.of_list(

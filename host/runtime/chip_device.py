@@ -129,7 +129,7 @@ class ChipDevice(Chip, PartDevice):
         self._piece(UPDATE)
         self._ended = True
         self.saturations = sums.saturations + self._saturated
-        self._model.sample.place.end_step()
+        self._model.sample.rows_here.end_step()
         self._step += 1
 
     def evaluate(self) -> Metrics:
@@ -207,7 +207,7 @@ class ChipDevice(Chip, PartDevice):
             momentum_exponents=self._rules.momentum_exponents.entries())
 
     def load_state(self, state: TrainingState) -> None:
-        self._model.sample.place.keep(state.older)
+        self._model.sample.rows_here.keep(state.older)
         self._write(state)
 
     def _write(self, state: TrainingState) -> None:
@@ -256,7 +256,7 @@ class ChipDevice(Chip, PartDevice):
             return read_rows(driver, job, name, rows)
 
         entry = self._model.network.exponent_entry(name)
-        return self._sample.place.brought(
+        return self._sample.rows_here.brought(
             rows_of, job.regions[name].columns, transposed=transposed, name=name,
             exponent=driver.exponent_entry(job, entry)[0])
 

@@ -155,16 +155,16 @@ class ChunkRows(AllRows):
 
 
 def in_rows_of_chunks(model: InitialModel) -> InitialModel:
-    """The model of one whose sample's place is ``StaleChunks``, with ``GraphInChunks`` there."""
+    """The model of one whose ``rows_here`` is ``StaleChunks``, with ``GraphInChunks`` there."""
     sample = model.sample
-    assert isinstance(sample.place, StaleChunks)
-    return model.with_sample(replace(sample, place=GraphInChunks(
-        sample.place.parts, sample.edges[0], sample.element_width)))
+    assert isinstance(sample.rows_here, StaleChunks)
+    return model.with_sample(replace(sample, rows_here=GraphInChunks(
+        sample.rows_here.parts, sample.edges[0], sample.element_width)))
 
 
 def chunks_of(sample: Sample) -> Iterator[Sample]:
-    """The chunks of a whole graph's sample whose place is ``GraphInChunks``, in order."""
-    graph, edges, features = sample.place, sample.edges[0], sample.features
+    """The chunks of a whole graph's sample whose ``rows_here`` is ``GraphInChunks``, in order."""
+    graph, edges, features = sample.rows_here, sample.edges[0], sample.features
     assert isinstance(graph, GraphInChunks)
     outgoing = edges.T.tocsr()
     for number in range(int(graph.chunks.max()) + 1):
@@ -176,8 +176,8 @@ def chunks_of(sample: Sample) -> Iterator[Sample]:
             features=Mantissas(features.values[ranks], features.exponent),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
             loss_weights=sample.loss_weights[ranks],
-            place=ChunkRows(graph, ranks, sample.training_vertices, outgoing[ranks],
-                            others, features.values))
+            rows_here=ChunkRows(graph, ranks, sample.training_vertices, outgoing[ranks],
+                                others, features.values))
 
 
 def with_own_rows(model: InitialModel, sample: Sample) -> InitialModel:
@@ -188,23 +188,23 @@ def with_own_rows(model: InitialModel, sample: Sample) -> InitialModel:
     Parameters
     ----------
     model : InitialModel
-        The whole graph's; its sample's place is ``GraphInChunks``.
+        The whole graph's; its ``rows_here`` is ``GraphInChunks``.
     sample : Sample
         The chunk, as of ``chunks_of``; or that of the model.
     """
-    whole, edges, place = model.sample.features, sample.edges[0], sample.place
+    whole, edges, rows_here = model.sample.features, sample.edges[0], sample.rows_here
     others, ranks = {False: _NONE, True: _NONE}, np.arange(len(sample.labels))
-    if isinstance(place, ChunkRows):
-        others, ranks = dict(place.others), place.ranks
+    if isinstance(rows_here, ChunkRows):
+        others, ranks = dict(rows_here.others), rows_here.ranks
     local = {transposed: renumbered(matrix, ranks, others[transposed]) for transposed, matrix in (
-        (False, edges), (True, place.transposed(edges)))}
+        (False, edges), (True, rows_here.transposed(edges)))}
     rows = ranks
     if AGGREGATE_FIRST in model.network.feature_orders:  # which never change
         rows = np.concatenate([ranks, others[False]])
     return model.with_sample(replace(
         sample, edges=(local[False],) * len(sample.edges),
         features=Mantissas(whole.values[rows], whole.exponent),
-        place=SharedRows(
+        rows_here=SharedRows(
             ranks, sample.training_vertices, local[True],
             {transposed: Halo(sent={}, received={0: len(rows)} if len(rows) else {})
              for transposed, rows in others.items()}, sample.element_width,

@@ -38,8 +38,8 @@ class ChunksInPipeline(LayersInPipeline):
     def __init__(self, model: InitialModel, rank: int, runs: Sequence[range],
                  chunks: Sequence[Sample]) -> None:
         super().__init__(model, rank, runs)
-        assert isinstance(model.sample.place, GraphInChunks)
-        self._rows = model.sample.place
+        assert isinstance(model.sample.rows_here, GraphInChunks)
+        self._rows = model.sample.rows_here
         self._chunks = chunks
         self._begun = model.state.step > 0
 

@@ -43,15 +43,15 @@ class GraphInParallel(Scheme):
     Parameters
     ----------
     model : InitialModel
-        The model with this board's part of the graph, whose place is connected to the group.
+        The model with this board's part of the graph, whose rows are connected to the group.
     rank : int
         Which board this is.
     """
 
     def __init__(self, model: InitialModel, rank: int) -> None:
         super().__init__(model, rank)
-        assert isinstance(model.sample.place, SharedRows)
-        self._place = model.sample.place
+        assert isinstance(model.sample.rows_here, SharedRows)
+        self._rows_here = model.sample.rows_here
 
     def step(self, samples: Sequence[Sample]) -> Actions[Trained]:
         [sample] = samples
@@ -69,7 +69,7 @@ class GraphInParallel(Scheme):
 
     def logits(self) -> Actions[tuple[IntArray, int]]:
         own, exponent = yield from ReadLogits()
-        parts = yield from Gather((self._place.ranks, own))
+        parts = yield from Gather((self._rows_here.ranks, own))
         if not parts:
             return own, exponent
         found = np.empty((sum(len(ranks) for ranks, _ in parts), own.shape[1]), own.dtype)
@@ -80,8 +80,8 @@ class GraphInParallel(Scheme):
     def state(self) -> Actions[TrainingState | None]:
         """The state, with the rows that all parts take next, on the leader."""
         parts = []
-        if isinstance(self._place, StaleSharedRows):
-            parts = yield from Gather(self._place.placed())
+        if isinstance(self._rows_here, StaleSharedRows):
+            parts = yield from Gather(self._rows_here.placed())
         if self._rank:
             return None
         state = yield from ReadState()

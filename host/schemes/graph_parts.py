@@ -56,7 +56,7 @@ def parts_of(sample: Sample, division: Division,
         features = sample.features.values[ranks]
         arguments = (ranks, sample.training_vertices, local[True], halos, sample.element_width,
                      features)
-        place = SharedRows(*arguments) if smoothing is None else StaleSharedRows(
+        rows_here = SharedRows(*arguments) if smoothing is None else StaleSharedRows(
             *arguments, smoothing=smoothing, places={
                 transposed: (np.searchsorted(read[transposed], named[board]), len(read[transposed]))
                 for transposed, named in outside.items()})
@@ -64,7 +64,7 @@ def parts_of(sample: Sample, division: Division,
             sample, edges=(local[False],) * len(sample.edges),
             features=Mantissas(features, sample.features.exponent),
             labels=sample.labels[ranks], splits=sample.splits[ranks],
-            loss_weights=sample.loss_weights[ranks], place=place)
+            loss_weights=sample.loss_weights[ranks], rows_here=rows_here)
 
 
 def divided(model: InitialModel, boards: int, parts: Sequence[float] = ()) -> Division:
@@ -95,7 +95,7 @@ def in_stale_parts(model: InitialModel, parts: Sequence[float], smoothing: int) 
         See ``KeptRows``.
     """
     sample, division = model.sample, divided(model, len(parts), parts)
-    return model.with_sample(replace(sample, place=StaleParts(
+    return model.with_sample(replace(sample, rows_here=StaleParts(
         division.boards, sample.edges[0], sample.element_width, smoothing)))
 
 
@@ -114,7 +114,7 @@ def in_chunks(model: InitialModel, count: int) -> InitialModel:
     if count > vertices:
         raise DescriptionError(f"{count} chunks share {vertices} vertices, but each needs one; "
                                f"take {vertices} chunks or fewer")
-    return model.with_sample(replace(sample, place=StaleChunks(
+    return model.with_sample(replace(sample, rows_here=StaleChunks(
         divided(model, count).boards, sample.edges[0], sample.element_width)))
 
 

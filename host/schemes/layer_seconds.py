@@ -42,17 +42,17 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
         return [LayerSeconds(cost.forward, cost.backward) for cost in costs]
 
     def seconds(sample: Sample, number: int) -> list[LayerSeconds]:
-        board, place = cluster.boards[number], sample.place
-        whole = sample.square or isinstance(place, SharedRows | ChunkRows)
+        board, rows_here = cluster.boards[number], sample.rows_here
+        whole = sample.square or isinstance(rows_here, SharedRows | ChunkRows)
         rows = (len(sample.labels),) * len(sample.rows) if whole else sample.rows
         edges = summed_edges(network, [matrix.nnz for matrix in sample.edges])
         # Samples are much alike: counts are rounded to a fiftieth of themselves.
         found = of_counts(
             tuple(map(_rounded, rows)), tuple(map(_rounded, edges)), whole, board)
-        if not isinstance(place, SharedRows):
+        if not isinstance(rows_here, SharedRows):
             return found
         cores = board.config.cores * board.clock
-        forward, backward = (place.halo_rows(transposed=transposed) / cores
+        forward, backward = (rows_here.halo_rows(transposed=transposed) / cores
                              for transposed in (False, True))
         lanes = board.config.lanes
         sent = [[sum(-(-columns // lanes) for columns in way)

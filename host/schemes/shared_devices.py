@@ -123,10 +123,10 @@ class SharedDevices:
     def of_rows(self, model: InitialModel, group: Group) -> PartDevice:
         """A device with some rows of a graph, and the whole network; all ranks call this."""
         sample, features = model.sample, model.sample.features
-        assert isinstance(sample.place, SharedRows)
-        sample.place.connect(group)
+        assert isinstance(sample.rows_here, SharedRows)
+        sample.rows_here.connect(group)
         if AGGREGATE_FIRST in model.network.feature_orders:
-            features = Mantissas(sample.place.bring_features(features.exponent),
+            features = Mantissas(sample.rows_here.bring_features(features.exponent),
                                  features.exponent)
         if not self.is_chip(group.rank):
             return ReferenceDevice(model)

@@ -155,7 +155,7 @@ def _with_halos(model, parts):
     """Parts of a graph, with the features of the rows that a first layer sums."""
     for part in parts:
         if model.network.layers[0].order == AGGREGATE_FIRST:
-            rows = len(part.labels) + part.place.halo_rows(transposed=False)
+            rows = len(part.labels) + part.rows_here.halo_rows(transposed=False)
             values = np.arange(rows * model.network.features).reshape(rows, -1) % 7
             part = replace(part, features=Mantissas(values, part.features.exponent))
         yield part

@@ -34,7 +34,7 @@ def check(config, optimiser="sgd", transport=None, vertices=75, smoothing=None):
     model = training.model()
     if smoothing is not None:
         sample = model.sample
-        model = model.with_sample(replace(sample, place=StaleParts(
+        model = model.with_sample(replace(sample, rows_here=StaleParts(
             owner, sample.edges[0], sample.element_width, smoothing)))
     alone = ReferenceDevice(model)
     expected = [alone.train_step() for _ in range(STEPS)], alone.evaluate()
@@ -46,7 +46,7 @@ def check(config, optimiser="sgd", transport=None, vertices=75, smoothing=None):
 
     def train(group):
         model = models[group.rank].with_sample(parts[group.rank])
-        model.sample.place.connect(group)
+        model.sample.rows_here.connect(group)
         device = ReferenceDevice(model) if group.rank else ChipDevice(
             transport or CxxrtlTransport(config), compile_pieces(model, config), model)
         try:

@@ -36,7 +36,7 @@ def part(orders, dropout=0.0):
     sample, *_ = parts_of(model.sample, Division.counted(
         model.sample.edges[0], np.arange(12) // 6, 2))
     if orders[0] == "aggregate_first":
-        rows = len(sample.labels) + sample.place.halo_rows(transposed=False)
+        rows = len(sample.labels) + sample.rows_here.halo_rows(transposed=False)
         values = np.ones((rows, model.network.features), dtype=np.int64)
         sample = replace(sample, features=Mantissas(values, sample.features.exponent))
     return model.with_sample(sample)
@@ -136,7 +136,7 @@ def test_a_part_of_more_strips_than_the_row_table_has_entries():
     job = compile_pieces(model.with_sample(sample), config).job
     entries = [vertices.entry for vertices in (*job.plan.vertices, *job.plan.sources)]
     assert len(job.plan.vertices[0].strips) == ROW_TABLE
-    with_others = [count // 2 + sample.place.halo_rows(transposed=way) for way in (False, True)]
+    with_others = [count // 2 + sample.rows_here.halo_rows(transposed=way) for way in (False, True)]
     assert {len(rows) for rows in map(job.plan.rows_of, entries)} == {
         count // 4, *(-(-rows // config.cores) for rows in with_others)}
 
@@ -172,7 +172,7 @@ def test_dropout_of_shared_rows_goes_by_a_list_of_ranks(dropout):
     assert len({one["ranks"] for one in fields}) == len(job.plan.vertices[0].strips) > 1
     for core, image in enumerate(job.images):
         found = dict(image)[RANKS].ravel()
-        own = deal(other.place.ranks, core, config)
+        own = deal(other.rows_here.ranks, core, config)
         np.testing.assert_array_equal(found[:len(own)], own)
         assert len(dict(image)[RANKS]) <= region.words
 

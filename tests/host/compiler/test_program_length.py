@@ -68,9 +68,10 @@ def test_parts_of_a_graph(data):
         model.sample.edges[0], np.arange(count) * 2 // count, 2))
     own = sample.rows[-1]
     if network.layers[0].order == "aggregate_first":  # those of others have been brought
-        values = np.ones((own + sample.place.halo_rows(transposed=False), network.features), int)
+        rows = own + sample.rows_here.halo_rows(transposed=False)
+        values = np.ones((rows, network.features), int)
         sample = replace(sample, features=Mantissas(values, sample.features.exponent))
-    sources = tuple(own + sample.place.halo_rows(transposed=way) for way in (False, True))
+    sources = tuple(own + sample.rows_here.halo_rows(transposed=way) for way in (False, True))
     check(program_length(network, config, (own,) * (len(network.layers) + 1), sources=sources),
           lambda: compile_pieces(model.with_sample(sample), config))
 

@@ -21,9 +21,9 @@ H1, DZ1 = Tensor(Kind.HIDDEN, 1), Tensor(Kind.GRADIENT, 1)
 def test_the_rows_of_one_process(seed, exponents, transposed):
     """In each step, which may have another exponent; the first one is exact."""
     random, name = np.random.default_rng(seed), DZ1 if transposed else H1
-    whole = deepcopy(MODEL.sample.place)  # which keeps rows from step to step
+    whole = deepcopy(MODEL.sample.rows_here)  # which keeps rows from step to step
     model = in_rows_of_chunks(MODEL)
-    graph, edges = model.sample.place, MODEL.sample.edges[0]
+    graph, edges = model.sample.rows_here, MODEL.sample.edges[0]
     chunks = list(chunks_of(model.sample))
     matrix = whole.transposed(edges) if transposed else whole.forward(edges)
     for step, exponent in enumerate(exponents):
@@ -38,7 +38,7 @@ def test_the_rows_of_one_process(seed, exponents, transposed):
             found[...] = both @ rows
         else:
             for chunk in chunks[::-1] if transposed else chunks:
-                place, ranks = chunk.place, chunk.place.ranks
+                place, ranks = chunk.rows_here, chunk.rows_here.ranks
                 local = place.transposed(chunk.edges[0]) if transposed else chunk.edges[0]
                 brought = place.with_neighbours(rows[ranks], transposed=transposed, name=name,
                                                 exponent=exponent)
@@ -57,22 +57,22 @@ def test_a_chunk_has_its_own_of_everything():
     sample = in_rows_of_chunks(MODEL).sample
     chunks = list(chunks_of(sample))
     assert len(chunks) == 3
-    assert sorted(rank for chunk in chunks for rank in chunk.place.ranks) == list(range(11))
+    assert sorted(rank for chunk in chunks for rank in chunk.rows_here.ranks) == list(range(11))
     for number, chunk in enumerate(chunks):
-        ranks = np.flatnonzero(sample.place.chunks == number)
-        assert chunk.place.ranks.tolist() == ranks.tolist()
+        ranks = np.flatnonzero(sample.rows_here.chunks == number)
+        assert chunk.rows_here.ranks.tolist() == ranks.tolist()
         for name in ("labels", "splits", "loss_weights"):
             assert np.array_equal(getattr(chunk, name), getattr(sample, name)[ranks])
         assert np.array_equal(chunk.features.values, sample.features.values[ranks])
         assert len(chunk.edges) == len(sample.edges)
-        assert chunk.place.trained(3) == sample.training_vertices
-        brought = chunk.place.with_neighbours(chunk.features.values, transposed=False,
-                                              name=FEATURES, exponent=0)
+        assert chunk.rows_here.trained(3) == sample.training_vertices
+        brought = chunk.rows_here.with_neighbours(chunk.features.values, transposed=False,
+                                                  name=FEATURES, exponent=0)
         assert np.array_equal(brought, sample.features.values)
 
 
 def test_what_is_exact_is_not_kept():
-    graph = in_rows_of_chunks(MODEL).sample.place
+    graph = in_rows_of_chunks(MODEL).sample.rows_here
     rows = np.ones((11, 2), dtype=np.int16)
     for name in (FEATURES, H1.made(Pass.EVALUATION)):
         assert graph.with_neighbours(rows, transposed=False, name=name, exponent=0) is rows
@@ -81,7 +81,7 @@ def test_what_is_exact_is_not_kept():
 
 
 def test_what_is_kept_goes_on_elsewhere():
-    one, other = (in_rows_of_chunks(MODEL).sample.place for _ in range(2))
+    one, other = (in_rows_of_chunks(MODEL).sample.rows_here for _ in range(2))
     rows = np.arange(22).reshape(11, 2)
     one.with_neighbours(rows, transposed=False, name=H1, exponent=-3)
     one.end_step()

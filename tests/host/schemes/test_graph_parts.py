@@ -44,23 +44,23 @@ def test_each_board_has_its_rows_and_brings_the_others(owner, smoothing):
     edges = SAMPLE.edges[0].toarray()
     for board, part in enumerate(parts):
         own = np.flatnonzero(division.boards == board)
-        assert part.place.ranks.tolist() == own.tolist()
+        assert part.rows_here.ranks.tolist() == own.tolist()
         for name in ("labels", "splits", "loss_weights"):
             assert np.array_equal(getattr(part, name), getattr(SAMPLE, name)[own]), name
         assert np.array_equal(part.features.values, SAMPLE.features.values[own])
         assert part.features.exponent == SAMPLE.features.exponent
-        assert part.place.trained(1) == SAMPLE.training_vertices
+        assert part.rows_here.trained(1) == SAMPLE.training_vertices
         assert len(part.edges) == len(SAMPLE.edges) and part.edges[0] is part.edges[1]
         for transposed, whole in ((False, edges), (True, edges.T)):
-            local = part.place.transposed(part.edges[0]) if transposed else part.edges[0]
+            local = part.rows_here.transposed(part.edges[0]) if transposed else part.edges[0]
             others = [rank for other in range(len(parts)) if other != board
                       for rank in np.flatnonzero((division.boards == other) & whole[own].any(0))]
-            assert part.place.halo_rows(transposed=transposed) == len(others)
+            assert part.rows_here.halo_rows(transposed=transposed) == len(others)
             assert np.array_equal(local.toarray(), whole[own][:, [*own, *others]])
             assert local.has_sorted_indices
 
     def brought(group):
-        place = parts[group.rank].place
+        place = parts[group.rank].rows_here
         place.connect(group)
         rows = values[place.ranks].astype(np.int8)
         return [place.brought(lambda some: rows[some], 3, transposed=transposed,
@@ -80,11 +80,11 @@ def test_rows_that_are_read_by_nobody_are_not_sent():
     edges = SAMPLE.edges[0].toarray()
     for transposed, whole in ((False, edges), (True, edges.T)):
         read = np.flatnonzero(whole[5:, :5].any(0))
-        assert first.place.sent_rows(transposed=transposed) == {1: len(read)}
-        assert second.place.halo_rows(transposed=transposed) == len(read)
+        assert first.rows_here.sent_rows(transposed=transposed) == {1: len(read)}
+        assert second.rows_here.halo_rows(transposed=transposed) == len(read)
     alone, = parts_of(SAMPLE, dealt([0] * 11))
-    assert alone.place.sent_rows(transposed=False) == {}
-    assert alone.place.halo_rows(transposed=True) == 0
+    assert alone.rows_here.sent_rows(transposed=False) == {}
+    assert alone.rows_here.halo_rows(transposed=True) == 0
 
 
 def test_columns_are_rows_here_and_then_those_of_the_halo():
@@ -97,12 +97,12 @@ def test_columns_are_rows_here_and_then_those_of_the_halo():
 
 def test_one_process_has_the_parts_that_boards_would_have():
     division = divided(MODEL, 3, [0.5, 0.3, 0.2])
-    stale = in_stale_parts(MODEL, [0.5, 0.3, 0.2], 7).sample.place
+    stale = in_stale_parts(MODEL, [0.5, 0.3, 0.2], 7).sample.rows_here
     assert isinstance(stale, StaleParts) and np.array_equal(stale.parts, division.boards)
-    chunks = in_chunks(MODEL, 4).sample.place
+    chunks = in_chunks(MODEL, 4).sample.rows_here
     assert isinstance(chunks, StaleChunks)
     assert np.array_equal(chunks.parts, divided(MODEL, 4).boards)
-    assert in_chunks(MODEL, 11).sample.place.parts.tolist() != [0] * 11
+    assert in_chunks(MODEL, 11).sample.rows_here.parts.tolist() != [0] * 11
     with pytest.raises(DescriptionError, match=(
             r"^12 chunks share 11 vertices, but each needs one; take 11 chunks or fewer$")):
         in_chunks(MODEL, 12)

@@ -29,7 +29,7 @@ def test_each_board_has_a_part(boards, smoothing):
                                     boards)
     assert shares.alone == 0 and len(shares.division.edges) == boards
     parts = [pickle.loads(one) for one in pickled]
-    ranks = [part.sample.place.ranks for part in parts]
+    ranks = [part.sample.rows_here.ranks for part in parts]
     assert np.array_equal(np.sort(np.concatenate(ranks)), np.arange(GRAPH.vertices))
     assert [part.sample.edges[0].nnz for part in parts] == shares.division.edges.tolist()
     assert all(part.network == MODEL.network for part in parts)

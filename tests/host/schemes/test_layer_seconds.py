@@ -27,14 +27,14 @@ def test_a_part_sends_rows_of_others_too(orders):
     edges = Graph.load("blocks").normalised("symmetric")
     whole = unnumbered(network, 16, edges)
     part = list(parts_of(whole, Division.of(edges, 4)))[1]
-    alone = replace(part, place=whole.place, edges=tuple(
+    alone = replace(part, rows_here=whole.rows_here, edges=tuple(
         matrix[:, :matrix.shape[0]] for matrix in part.edges))
     assert alone.square
     seconds = layer_seconds(network, CLUSTER, adam=False)
     own = len(part.labels)
     counts = Statistics.whole(own, part.edges[0].nnz, 2)
     sent = {"combine_first": ([3, 1], [3, 1]), "aggregate_first": ([3, 3], [0, 3])}[orders]
-    rows = part.place.halo_rows(transposed=False)
+    rows = part.rows_here.halo_rows(transposed=False)
     assert rows == part.edges[0].shape[1] - own > 0
     for number, found in enumerate(seconds(part, 0)):
         cost = layer_cost(network, number + 1, counts, BOARD, False)
