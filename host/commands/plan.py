@@ -115,7 +115,7 @@ def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[
 
 def _document(plan: "Plan") -> dict[str, object]:
     return {"strategy": plan.strategy, "scheme": plan.scheme, "schedule": plan.schedule,
-            "pieces": plan.pieces, "seconds": plan.seconds, "memory": dict(plan.memory),
+            "pieces": plan.units, "seconds": plan.seconds, "memory": dict(plan.memory),
             "traffic": plan.traffic, "staleness": plan.staleness, "split": plan.split,
             "trains": plan.trains,
             "shares": [{key: value for key, value in vars(share).items() if value is not None}
@@ -131,7 +131,7 @@ def _print_comparison(problem: "Problem", found: "PlanComparison") -> None:
     heads = ("strategy", "boards", "schedule", "ms", "memory", "sent", "stale", "trains")
     print_table(make_console(), heads, [
         (f"{'*' if one in best else ' '} {one.strategy}", str(len(one.boards)),
-         f"{one.schedule}, {one.pieces}" if one.pieces > 1 else one.schedule,
+         f"{one.schedule}, {one.units}" if one.units > 1 else one.schedule,
          f"{one.seconds * 1e3:.4g}", size_text(one.fullest), size_text(one.traffic),
          one.staleness, one.trains) for one in found.plans],
         f"a step on {what}, {count} boards")

@@ -46,9 +46,9 @@ def _evaluate(name: str, key: str,
         raise DescriptionError(f"[plan] has a schedule, which says nothing of {name}; leave it "
                                f"out", "plan", "schedule")
     samples = key == MICRO_BATCHES
-    pieces = problem.micro_batches if samples else 1
-    if given.pieces not in (None, pieces):
-        raise DescriptionError(f"[plan] pieces must be {pieces} for {name}, not {given.pieces}; "
+    units = problem.micro_batches if samples else 1
+    if given.units not in (None, units):
+        raise DescriptionError(f"[plan] pieces must be {units} for {name}, not {given.units}; "
                                f"correct it", "plan", "pieces")
     for section, own, layers, amount in given.shares:
         if len(own) != 1 or layers != problem.numbers:

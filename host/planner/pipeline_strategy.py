@@ -24,16 +24,16 @@ def pipeline_strategy(discipline: Discipline, plans: Callable[[Problem], Iterato
 
 
 def _evaluate(discipline: Discipline, problem: Problem, given: GivenPlan) -> Plan | str:
-    schedule, pieces = given.schedule or "", given.pieces or 1
+    schedule, units = given.schedule or "", given.units or 1
     if schedule not in SCHEDULES:
         raise DescriptionError(f"[plan] schedule must be one of {', '.join(SCHEDULES)}, not "
                                f"{shorten(schedule)}", "plan", "schedule")
     most = problem.statistics.vertices[0]
-    if not (1 <= pieces <= most if discipline.chunked else pieces == problem.micro_batches):
+    if not (1 <= units <= most if discipline.chunked else units == problem.micro_batches):
         wanted = f"1 to {most}, the vertices" if discipline.chunked else \
             f"{problem.micro_batches}, the micro-batches of a step"
-        raise DescriptionError(f"[plan] pieces must be {wanted}, not {pieces}", "plan", "pieces")
-    _check_layers(problem, given, pieces)
+        raise DescriptionError(f"[plan] pieces must be {wanted}, not {units}", "plan", "pieces")
+    _check_layers(problem, given, units)
     count = sum(len(share.boards) for share in given.shares)
     if discipline.versions == 2 and problem.micro_batches < count:
         raise DescriptionError(
@@ -44,24 +44,24 @@ def _evaluate(discipline: Discipline, problem: Problem, given: GivenPlan) -> Pla
               for share in given.shares]
     if discipline.on(stages).flush and not SCHEDULES[schedule].forward_first:
         for share in given.shares:
-            if share.amount and share.amount > pieces:
+            if share.amount and share.amount > units:
                 raise DescriptionError(
-                    f"[{share.section}] in_flight is {share.amount}, but a step has {pieces} "
-                    f"micro-batch{'es' if pieces > 1 else ''}; give as many or fewer",
+                    f"[{share.section}] in_flight is {share.amount}, but a step has {units} "
+                    f"micro-batch{'es' if units > 1 else ''}; give as many or fewer",
                     share.section, "in_flight")
     flights = [share.amount for share in given.shares]
-    return evaluated(problem, discipline, stages, schedule, chunks=pieces,
+    return evaluated(problem, discipline, stages, schedule, chunks=units,
                      in_flight=None if None in flights else flights)
 
 
-def _check_layers(problem: Problem, given: GivenPlan, pieces: int) -> None:
+def _check_layers(problem: Problem, given: GivenPlan, units: int) -> None:
     """Refuse stages with too many boards, and layers that are in no stage or in several."""
     owner: dict[int, str] = {}
     for section, boards, layers, _ in given.shares:
-        if len(boards) > pieces:
+        if len(boards) > units:
             raise DescriptionError(
                 f"[{section}] boards has {len(boards)}, but they take "
-                f"{pieces} micro-batch{'es' if pieces > 1 else ''} of a step in turn, so that some "
+                f"{units} micro-batch{'es' if units > 1 else ''} of a step in turn, so that some "
                 f"have no work; take as many or fewer", section, "boards")
         for layer in layers:
             if owner.get(layer) == section:

@@ -232,7 +232,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
                 return lacking
     pipeline = pipeline_of(problem, stages, chain=discipline.chain,
                            chunks=chunks if discipline.chunked else 1)
-    pieces = chunks if discipline.chunked else problem.micro_batches
+    units = chunks if discipline.chunked else problem.micro_batches
     waiting = [board.name for stage in stages for board in stage.boards
                if board.transfers == NO_OVERLAP]
 
@@ -241,18 +241,18 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
 
     agreed = agreed_seconds(problem, [board for stage in stages for board in stage.boards])
     if discipline.flush:
-        timeline = worked(pieces)
+        timeline = worked(units)
         seconds = timeline.seconds if discipline.chunked else problem.mean_step(
-            lambda size: (timeline if size == pieces else worked(size)).seconds)
+            lambda size: (timeline if size == units else worked(size)).seconds)
     else:
         # The first steps fill the pipeline.
-        first = pieces * -(-sum(len(stage.boards) for stage in stages) // pieces)
-        some = first + 2 * pieces
+        first = units * -(-sum(len(stage.boards) for stage in stages) // units)
+        some = first + 2 * units
         timeline = worked(some)
         seconds = (timeline.seconds - worked(first).seconds) / 2
         if samples := problem.samples:  # boards wait for each other at the end of an epoch
-            more = max(0, samples - some) // pieces  # steps that are like those before
-            epoch = worked(samples - more * pieces).seconds + more * seconds
+            more = max(0, samples - some) // units  # steps that are like those before
+            epoch = worked(samples - more * units).seconds + more * seconds
             seconds = (epoch + agreed) / sum(count for _, count in problem.steps)
     memory = {}
     for stage, peak in zip(stages, timeline.peaks, strict=True):
@@ -274,9 +274,9 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     if discipline.flush:  # else each board knows what it needs from the step before
         seconds += agreed
     return Plan(
-        strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, pieces=pieces,
+        strategy=discipline.strategy, scheme=discipline.scheme, schedule=schedule, units=units,
         seconds=seconds, memory=memory, traffic=crossing, staleness=discipline.staleness,
-        assignment=_assignment(problem, discipline, stages, schedule, pieces, timeline.peaks),
+        assignment=_assignment(problem, discipline, stages, schedule, units, timeline.peaks),
         only_references=_only_references(problem, discipline, stages),
         intervals=timeline.intervals,
         shares=tuple(PlannedShare(boards=tuple(board.name for board in stage.boards),
@@ -285,7 +285,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
 
 
 def _assignment(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
-                schedule: str, pieces: int, peaks: Sequence[int]) -> Assignment | None:
+                schedule: str, units: int, peaks: Sequence[int]) -> Assignment | None:
     """What each board does in training; None if that cannot be done yet."""
     kind = SCHEDULES[schedule]
     boards = tuple(board.name for stage in stages for board in stage.boards)
@@ -299,14 +299,14 @@ def _assignment(problem: Problem, discipline: Discipline, stages: Sequence[Board
     if len(stages) == 1 and synchronous and not (discipline.chunked or kind.two_engines):
         if len(boards) > 1:  # each has all layers
             return Assignment(scheme=SAMPLES, boards=boards, micro_batches=tuple(
-                len(range(first, pieces, len(boards))) for first in range(len(boards))))
+                len(range(first, units, len(boards))) for first in range(len(boards))))
     elif not (able and joined and runs) or kind.hidden or kind.two_engines:
         return None
     return Assignment(
         scheme=LAYERS, boards=boards, in_flight=tuple(peak or 1 for peak in peaks),
         runs=tuple(range(min(stage.layers) + 1, max(stage.layers) + 2) for stage in stages),
         versions=max(1, discipline.versions), stages=0 if discipline.versions else len(stages),
-        chunks=pieces if discipline.chunked else 0)
+        chunks=units if discipline.chunked else 0)
 
 
 def _only_references(problem: Problem, discipline: Discipline,

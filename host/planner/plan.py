@@ -54,13 +54,13 @@ class Plan:
         How boards work together.
     schedule : str
         In which order: one of ``SCHEDULES``; empty if there is nothing to choose.
-    pieces : int
+    units : int
         Micro-batches of a step; or, where chunks of the graph go through layers, these.
     shares : tuple of PlannedShare
         Who does what.
     split : tuple of int
-        Into how many pieces each layer is split by its columns; empty if none is. Then a share's
-        layers are numbers of pieces.
+        Into how many slices each layer is split by its columns; empty if none is. Then a share's
+        layers are numbers of slices.
     seconds : float
         Predicted time of a step: the mean of an epoch's, if its samples are known.
     memory : dict
@@ -80,7 +80,7 @@ class Plan:
     strategy: str
     scheme: str
     schedule: str = ""
-    pieces: int = 1
+    units: int = 1
     shares: tuple[PlannedShare, ...]
     seconds: float
     memory: Mapping[str, int]

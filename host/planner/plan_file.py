@@ -21,7 +21,7 @@ __all__ = ["load_plan", "plan_boards", "plan_divisions", "plan_of_sections", "pl
 Found = TypeVar("Found")
 
 _SECTIONS = ("plan", "training", "shares")
-#: More vertices, micro-batches or pieces of layers no training has.
+#: More vertices, micro-batches or slices of layers no training has.
 _COUNT = Annotated[int, Within(1, (1 << 31) - 1)]
 #: A smaller share of a graph has no vertex.
 _PART = Annotated[float, Within(1e-9, 1)]
@@ -34,7 +34,7 @@ _SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[_COUNT, ...], "in_fli
 
 def plan_text(problem: Problem, plan: Plan) -> str:
     """A plan as a TOML file, which ``load_plan`` reads."""
-    chosen: dict[str, Any] = {"strategy": plan.strategy, "pieces": plan.pieces}
+    chosen: dict[str, Any] = {"strategy": plan.strategy, "pieces": plan.units}
     if plan.schedule:
         chosen["schedule"] = plan.schedule
     if plan.split:

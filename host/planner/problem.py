@@ -43,11 +43,11 @@ class NetworkLayer(NamedTuple):
         return self.network.layers[self.number - 1].features_out
 
 
-def _pieces(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
-    """Pieces of a layer, of about as many columns each."""
+def _slices(layer: NetworkLayer, count: int) -> list[NetworkLayer]:
+    """Slices of a layer, of about as many columns each."""
     found, network, number = [], layer.network, layer.number
-    for begin, end in itertools.pairwise(layer.columns * piece // count
-                                         for piece in range(count + 1)):
+    for begin, end in itertools.pairwise(layer.columns * cut // count
+                                         for cut in range(count + 1)):
         mine = replace(network.layers[number - 1], features_out=end - begin)
         after = replace(network.layers[number], features_in=end - begin)
         found.append(NetworkLayer(
@@ -144,14 +144,14 @@ class Problem:
 
     @property
     def is_one_network(self) -> bool:
-        """Whether the layers are all those of one network, and no branches or pieces of such."""
+        """Whether the layers are all those of one network, and no branches or slices of such."""
         network = self.layers[0].network
         return self.edges == _edges(network) and [layer[1:] for layer in self.layers] == [
             (network, number) for number in range(1, len(network.layers) + 1)]
 
     @property
     def splittable(self) -> tuple[int, ...]:
-        """Into how many pieces each layer can be split by columns, at most; 1 if it cannot.
+        """Into how many slices each layer can be split by columns, at most; 1 if it cannot.
 
         Columns of features times weights depend on no others. The last layer's cannot be split, as
         its loss takes all; nor can those at an end of a residual connection, or of a network with
@@ -170,31 +170,31 @@ class Problem:
             and alone(layer) and number < len(self.layers) else 1
             for number, layer in enumerate(self.layers, 1))
 
-    def split(self, pieces: Sequence[int]) -> Self:
+    def split(self, slices: Sequence[int]) -> Self:
         """This problem with layers split by columns.
 
         Parameters
         ----------
-        pieces : sequence of int
-            How many pieces of each layer.
+        slices : sequence of int
+            How many slices of each layer.
 
         Raises
         ------
         InputError
             If a layer cannot be split into so many.
         """
-        if len(pieces) != len(self.layers):
-            raise InputError(f"the network has {len(self.layers)} layers, but pieces of "
-                             f"{len(pieces)} are given; give one number for each layer")
-        for number, (count, most) in enumerate(zip(pieces, self.splittable, strict=True), 1):
+        if len(slices) != len(self.layers):
+            raise InputError(f"the network has {len(self.layers)} layers, but slices of "
+                             f"{len(slices)} are given; give one number for each layer")
+        for number, (count, most) in enumerate(zip(slices, self.splittable, strict=True), 1):
             if not 1 <= count <= most:
-                raise InputError(f"layer {number} can be split into 1 to {most} pieces by its "
+                raise InputError(f"layer {number} can be split into 1 to {most} slices by its "
                                  f"columns, not into {count}")
         layers: list[NetworkLayer] = []
         parts: list[range] = []
-        for layer, count in zip(self.layers, pieces, strict=True):
+        for layer, count in zip(self.layers, slices, strict=True):
             parts.append(range(len(layers), len(layers) + count))
-            layers += _pieces(layer, count) if count > 1 else [layer]
+            layers += _slices(layer, count) if count > 1 else [layer]
         return replace(self, layers=tuple(layers), edges=tuple(sorted(
             (one, other) for source, target in self.edges
             for one in parts[source] for other in parts[target])))
@@ -294,7 +294,7 @@ class Problem:
     def layer_entries(self) -> tuple[frozenset[Hashable], ...]:
         """Entries of the exponent file that each layer needs; some need the same.
 
-        What reads a layer of another network, or a piece of a layer, needs the entries of that.
+        What reads a layer of another network, or a slice of a layer, needs the entries of that.
         """
         if self.is_one_network:
             return tuple(layer_entries(network, [number]) for _, network, number in self.layers)

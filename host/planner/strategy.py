@@ -41,14 +41,14 @@ class GivenPlan(NamedTuple):
     ----------
     schedule : str or None
         Name of the schedule, if there is one; any text.
-    pieces : int or None
+    units : int or None
         Micro-batches of a step, or chunks of the graph, if there is a number.
     shares : tuple of GivenShare
         At least one. Each has boards of the problem, no other share has them, and layers.
     """
 
     schedule: str | None
-    pieces: int | None
+    units: int | None
     shares: tuple[GivenShare, ...]
 
 

@@ -30,11 +30,11 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
         return
     found, reasons = list[Plan](), list[str]()
     _try(problem, found, reasons)
-    pieces = _worth_splitting(problem)
-    if max(pieces) > 1:
+    slices = _worth_splitting(problem)
+    if max(slices) > 1:
         parts = list[Plan]()
-        _try(problem.split(pieces), parts, reasons)
-        found += [replace(plan, split=pieces, assignment=None) for plan in parts]
+        _try(problem.split(slices), parts, reasons)
+        found += [replace(plan, split=slices, assignment=None) for plan in parts]
     if found:
         yield from fastest(found)
         return

@@ -75,7 +75,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
         return max(order[:size].count(board) * seconds for board, seconds in enumerate(each))
 
     return Plan(
-        strategy=_NAME, scheme=_NAME, pieces=problem.micro_batches, memory=memory,
+        strategy=_NAME, scheme=_NAME, units=problem.micro_batches, memory=memory,
         assignment=Assignment(scheme=SAMPLES, boards=tuple(board.name for board in boards),
                               micro_batches=tuple(counts)),
         seconds=problem.mean_step(computing) + reduced_seconds(problem, boards, problem.weights)

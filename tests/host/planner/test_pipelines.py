@@ -267,7 +267,7 @@ def test_a_step_of_stages_one_after_another():
     agreed = agreed_seconds(found, found.boards)
     assert plan.seconds == pytest.approx(1 + 1 + 2 + 1 + 4 * 9 + 1 + 4 + 1 + 2 + agreed)
     assert plan.traffic == 4 * 2 * 2 * 1000
-    assert (plan.strategy, plan.schedule, plan.pieces, plan.staleness) == (
+    assert (plan.strategy, plan.schedule, plan.units, plan.staleness) == (
         "BaPipe", "GPipe", 4, EXACT)
     assert [(share.boards, share.layers, share.in_flight) for share in plan.shares] == [
         (("b0-0",), (1,), 4), (("b1-0",), (2,), 4), (("b2-0",), (3,), 4)]
@@ -381,6 +381,6 @@ def test_chunks_are_trained_all_forward_first():
     plans = {schedule: evaluated(found, gnnpipe.DISCIPLINE, stages, schedule, chunks=4)
              for schedule in ("GPipe", "SNO")}
     assert [plan.trains for plan in plans.values()] == [ANYTHING, NOT_YET]
-    assert [plan.pieces for plan in plans.values()] == [4, 4]
+    assert [plan.units for plan in plans.values()] == [4, 4]
     whole = evaluated(found, bapipe.DISCIPLINE, stages, "GPipe")
     assert plans["GPipe"].memory == whole.memory  # all chunks together are the graph

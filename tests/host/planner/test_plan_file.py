@@ -237,7 +237,7 @@ def test_errors_name_file_and_line(tmp_path):
     assert (error.value.section, error.value.key) == ("plan", "schedule")
 
 
-def test_pieces_of_layers_are_read_as_they_were_split():
+def test_slices_of_layers_are_read_as_they_were_split():
     wide = Network.of_widths([8, 64, 4], orders=COMBINE_FIRST)
     problem = Problem.of_network(BOARDS, wide, Statistics(
         vertices=(50, 30, 20), edges=(70, 60), sampled=True), micro_batches=6)

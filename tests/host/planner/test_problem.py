@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Problems: numbers of layers, steps, pieces, and of what boards hold and exchange."""
+"""Problems: numbers of layers, steps, slices, and of what boards hold and exchange."""
 
 from dataclasses import replace
 
@@ -136,15 +136,15 @@ def test_layers_are_split_by_columns():
     assert found.split([1, 1, 1]).layers == found.layers
 
 
-@pytest.mark.parametrize(("pieces", "text"), [
-    ([1, 1], "the network has 3 layers, but pieces of 2 are given; give one number for each"),
-    ([5, 1, 1], "layer 1 can be split into 1 to 4 pieces by its columns, not into 5"),
-    ([1, 0, 1], "layer 2 can be split into 1 to 3 pieces by its columns, not into 0"),
-    ([1, 1, 2], "layer 3 can be split into 1 to 1 pieces by its columns, not into 2")])
-def test_what_cannot_be_split(pieces, text):
+@pytest.mark.parametrize(("slices", "text"), [
+    ([1, 1], "the network has 3 layers, but slices of 2 are given; give one number for each"),
+    ([5, 1, 1], "layer 1 can be split into 1 to 4 slices by its columns, not into 5"),
+    ([1, 0, 1], "layer 2 can be split into 1 to 3 slices by its columns, not into 0"),
+    ([1, 1, 2], "layer 3 can be split into 1 to 1 slices by its columns, not into 2")])
+def test_what_cannot_be_split(slices, text):
     lanes = BOARD.config.lanes
     with pytest.raises(ValueError, match=text):
-        of(Network.of_widths([8, 4 * lanes, 3 * lanes + 1, 5])).split(pieces)
+        of(Network.of_widths([8, 4 * lanes, 3 * lanes + 1, 5])).split(slices)
 
 
 def test_ends_of_residual_connections_and_branches_are_not_split():
@@ -163,7 +163,7 @@ def test_ends_of_residual_connections_and_branches_are_not_split():
 
 
 def test_entries_of_the_exponent_file_are_counted_once():
-    """A piece needs the entries of all pieces that it reads."""
+    """A slice needs the entries of all slices that it reads."""
     found = of(Network.of_widths([8, 64, 32, 5]))
     assert found.entries == len(frozenset().union(*found.layer_entries))
     assert found.layer_entries[0] & found.layer_entries[1]

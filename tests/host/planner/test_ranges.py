@@ -80,11 +80,11 @@ def test_layers_are_split_by_columns():
     assert whole == parts
     assert split.graph.seconds(range(3), boards.boards[0]) >= training.graph.seconds(
         [0], boards.boards[0])
-    for pieces, text in (((5, 1, 1), "layer 1 can be split into 1 to 4 pieces"),
+    for slices, text in (((5, 1, 1), "layer 1 can be split into 1 to 4 slices"),
                          ((1, 1, 2), "layer 3 can be split into 1 to 1"),
                          ((1, 1), "one number for each layer")):
         with pytest.raises(ValueError, match=text):
-            training.split(pieces)
+            training.split(slices)
 
 
 @settings(max_examples=30, deadline=None)
@@ -95,12 +95,12 @@ def test_what_can_be_split_is_split(model, data):
     network = model.network(GRAPH)
     layers = len(network.layers)
     training = Problem.of_network(joined(100), network, Statistics.whole(500, 3000, layers))
-    pieces = [data.draw(st.integers(1, most)) for most in training.splittable]
-    split = training.split(pieces)
-    assert len(split.layers) == sum(pieces)
+    slices = [data.draw(st.integers(1, most)) for most in training.splittable]
+    split = training.split(slices)
+    assert len(split.layers) == sum(slices)
     assert sum(layer.columns for layer in split.layers) == sum(
         layer.features_out for layer in network.layers)
-    assert split.graph.seconds(range(sum(pieces)), training.boards[0]) > 0
+    assert split.graph.seconds(range(sum(slices)), training.boards[0]) > 0
 
 
 @settings(max_examples=40, deadline=None)

@@ -118,7 +118,7 @@ def setting(section, key, value):
     (setting("shares.1", "boards", ""), "boards is empty; give"),
     (setting("shares.1", "boards", date(2020, 1, 2)), "boards must be a text, or a list of such"),
     (setting("plan", "schedule", ""), "schedule is empty; give"),
-    (setting("plan", "split", []), "split: the network has 4 layers, but pieces of 0 are given"),
+    (setting("plan", "split", []), "split: the network has 4 layers, but slices of 0 are given"),
     (setting("shares.1", "layers", [1, 1]), "layers has 1 twice; give it once"),
     (setting("shares.1", "in_flight", 99), r"in_flight is 99, but a step has \d micro-batch"),
     (setting("shares.1", "part", 0.5), "has part, which says nothing of BaPipe; leave it out"),

@@ -22,7 +22,7 @@ def test_boards_work_on_different_chunks_at_the_same_time():
     [plan] = gnnpipe.plans(training)
     assert isinstance(plan, Plan)
     assert plan.trains == ANYTHING and not plan.exact
-    assert plan.pieces > 1 and plan.schedule == "GPipe"
+    assert plan.units > 1 and plan.schedule == "GPipe"
     boards = {board.name: board for board in training.boards}
     stages = [BoardStage(tuple(layer - 1 for layer in share.layers), (boards[share.boards[0]],))
               for share in plan.shares]
@@ -32,13 +32,13 @@ def test_boards_work_on_different_chunks_at_the_same_time():
 
 def test_chips_need_room_for_the_program_of_the_whole_graph():
     plan, slower = gnnpipe.plans(problem(3_000_000))
-    assert plan.pieces > 1 and plan.trains == REFERENCES
+    assert plan.units > 1 and plan.trains == REFERENCES
     assert len(slower.boards) > len(plan.boards) and slower.trains == ANYTHING
 
 
 def test_there_are_no_more_chunks_than_vertices():
     [plan] = gnnpipe.plans(problem(3))
-    assert plan.pieces == 2
+    assert plan.units == 2
     [refusal] = gnnpipe.plans(problem(1))
     assert "no run of layers" in refusal.reason
 

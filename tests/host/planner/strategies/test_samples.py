@@ -34,7 +34,7 @@ def test_what_a_plan_says():
     assert plan.shares == (
         PlannedShare(boards=("b0-0",), layers=(1, 2), micro_batches=2),
         PlannedShare(boards=("b1-0",), layers=(1, 2), micro_batches=6))
-    assert (plan.strategy, plan.scheme, plan.pieces, plan.trains, plan.staleness) == (
+    assert (plan.strategy, plan.scheme, plan.units, plan.trains, plan.staleness) == (
         "samples in parallel", "samples in parallel", 8, ANYTHING, EXACT)
     assert plan.traffic == 16 * 1000
     summing = reduced_seconds(training, training.boards, 1000) + agreed_seconds(
