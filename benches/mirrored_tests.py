@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which tests are those of a module: the mirrored one, or others that use it."""
+"""Which tests are those of a module: the mirrored one, and others that use it."""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -17,10 +17,11 @@ _ROOT = Path("host/_root")
 def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Path, ...]]:
     """The tests of modules.
 
-    ``rtl/array/tile_sums.py`` is tested by ``tests/rtl/array/test_tile_sums.py``. What has no such
-    file is tested by those in ``tests/rtl/array`` that import it, and through the nearest modules
-    that import it and have a mirrored test; those of its folder, if there are any. If there are
-    none of either, any tests that import it are its tests, or those of its nearest users.
+    ``rtl/array/tile_sums.py`` is tested by ``tests/rtl/array/test_tile_sums.py``, and then by
+    others in ``tests/rtl/array`` that import it. What has no such file is tested by the latter, and
+    through the nearest modules that import it and have a mirrored test; those of its folder, if
+    there are any. If there are none of either, any tests that import it are its tests, or those of
+    its nearest users.
 
     Parameters
     ----------
@@ -33,8 +34,8 @@ def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Pa
     Returns
     -------
     dict
-        Module to the tuple of its tests, relative to the root; empty if neither it nor what imports
-        it has any.
+        Module to the tuple of its tests, relative to the root, its own first; empty if neither it
+        nor what imports it has any.
     """
     names = {_name(module): module for module in modules}
     users = _importers(root, modules, names)
@@ -44,9 +45,11 @@ def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Pa
            for module in modules}
     found: dict[Path, tuple[Path, ...]] = {}
     for module in modules:
-        chosen = own[module] or _nearest(module, users, own) | {
+        beside = {
             test for test in testers[module] if test.is_relative_to(own_test(module).parent)}
-        found[module] = tuple(sorted(chosen or _nearest(module, users, testers)))
+        others = beside if own[module] else (
+            beside | _nearest(module, users, own) or _nearest(module, users, testers))
+        found[module] = (*sorted(own[module]), *sorted(others - own[module]))
     return found
 
 

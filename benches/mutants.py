@@ -133,7 +133,7 @@ class _Laboratory:
         self._processors = len(os.sched_getaffinity(0))
         for number in range(self._processors):
             self._copies.put(SourceCopy(root, folder / str(number), folder / "cache"))
-        self._seconds: dict[tuple[Path, ...], float] = {}
+        self._seconds: dict[Path, float] = {}
         self._netlists: dict[str, Any] | None = None
 
     def _each(self, function: Callable[[SourceCopy, Item], Result], items: Sequence[Item],
@@ -159,10 +159,9 @@ class _Laboratory:
     def judge(self, trials: Sequence[_Trial]) -> list[tuple[_Trial, bool]]:
         """The trials that count, each with whether it was caught."""
         known = self._seconds.keys()
-        new = sorted({self._tests[trial.module] for trial in trials} - known)
-        for tests, seconds in zip(new, self._each(_time, new, "tests without mutants"),
-                                  strict=True):
-            self._seconds[tests] = seconds
+        new = sorted({test for trial in trials for test in self._tests[trial.module]} - known)
+        for test, seconds in zip(new, self._each(_time, new, "tests without mutants"), strict=True):
+            self._seconds[test] = seconds
         caught = self._each(self._catch, trials, "mutants")
         survivors = [trial for trial, found in zip(trials, caught, strict=True) if not found]
         if self._netlists is None and any(trial.folder == "rtl" for trial in survivors):
@@ -175,9 +174,10 @@ class _Laboratory:
 
     def _catch(self, copy: SourceCopy, trial: _Trial) -> bool:
         tests = self._tests[trial.module]
+        seconds = sum(self._seconds[test] for test in tests)
         copy.write(trial.module, trial.text)
         try:
-            status, _ = copy.test(tests, timeout=_PATIENCE * self._seconds[tests] + _GRACE)
+            status, _ = copy.test(tests, timeout=_PATIENCE * seconds + _GRACE)
         finally:
             copy.restore(trial.module)
         return status != 0
@@ -201,12 +201,12 @@ class _Laboratory:
             copy.restore(trial.module)
 
 
-def _time(copy: SourceCopy, tests: tuple[Path, ...]) -> float:
-    """Seconds that tests take without any mutant."""
+def _time(copy: SourceCopy, test: Path) -> float:
+    """Seconds that a test takes without any mutant."""
     start = time.monotonic()
-    status, printed = copy.test(tests)
+    status, printed = copy.test([test])
     if status:
-        raise ToolError(f"without any mutant, {' '.join(map(str, tests))} fails:\n{printed}")
+        raise ToolError(f"without any mutant, {test} fails:\n{printed}")
     return time.monotonic() - start
 
 
@@ -224,7 +224,7 @@ def _figures(counted: Sequence[tuple[_Trial, bool]],
     total = Counter(trial.folder for trial, _ in counted)
     caught = Counter(trial.folder for trial, found in counted if found)
     borrowed = {trial.module for trial, _ in counted
-                if tests[trial.module] != (own_test(trial.module),)}
+                if own_test(trial.module) not in tests[trial.module]}
     return [
         Figure(name="mutants that count", value=len(counted), bar=_MUTANTS),
         *(figure for folder in sorted(total) for figure in (

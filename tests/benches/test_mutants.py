@@ -56,6 +56,17 @@ def test_figures(project):
         Path(name).name: text for name, text in FILES.items() if name.startswith("reference/")}
 
 
+def test_what_any_of_its_tests_finds_is_caught(project):
+    """One beside that imports the module sees what its own does not."""
+    (project / "tests/reference/test_both.py").write_text(
+        "from hypercast.reference import limit\n\n\ndef test():\n    zero = -0.0\n"
+        "    assert limit.least(0.0, zero) is zero\n")
+    values = {figure.name: figure.value for figure in run()}
+    assert values["reference: caught"] == 1
+    assert [name for name in values if name.startswith("tested through its users")] == [
+        "tested through its users only: reference/sum.py"]
+
+
 def test_a_hang_is_caught(project, monkeypatch):
     """The only mutant is a loop whose variable is not counted up any more."""
     (project / "reference/sum.py").write_text(
@@ -104,15 +115,20 @@ def test_tests_of_the_nearest_user(project):
 
 
 def test_tests_beside_that_import_it_are_a_modules_too(project):
-    """Besides those of its nearest user; a text that names a module stands for an import."""
+    """After its own, and besides those of its nearest user; a text that names a module stands for
+    an import.
+    """
     for name, text in {
-            "tests/reference/test_both.py": "from hypercast.reference.sum import total\n",
+            "tests/reference/test_both.py": "from hypercast.reference.sum import total\n"
+                                            "from hypercast.reference.limit import least\n",
             "tests/reference/below/test_part.py": "import this\nNAME = 'hypercast.reference.sum'\n",
             "tests/test_all.py": "from hypercast.reference.sum import total\n"}.items():
         (project / name).parent.mkdir(exist_ok=True)
         (project / name).write_text(text)
     modules = [Path("reference", f"{name}.py") for name in ("limit", "sum", "user")]
     found = mirrored_tests(project, modules)
+    assert found[modules[0]] == tuple(Path("tests/reference", name) for name in (
+        "test_limit.py", "test_both.py"))
     assert found[modules[1]] == tuple(Path("tests/reference", name) for name in (
         "below/test_part.py", "test_both.py", "test_user.py"))
     assert found[modules[2]] == (Path("tests/reference/test_user.py"),)
