@@ -128,13 +128,13 @@ class Thinned(Expected):
     def __init__(self, vertices: int, edges: int, layers: int, config: Config, *,
                  law: str = "power", strips: int = 6) -> None:
         super().__init__([vertices] * (layers + 1), [edges] * layers, config, law)
-        self._whole = vertices
+        self._whole, self._entries = vertices, edges
         self.factor = max(1.0, len(strips_of(vertices, config)) / strips)
         self.vertices = (round(vertices / self.factor),) * (layers + 1)
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
         """Expected loads of strips, each with the mean of some neighbouring ones' edges."""
-        entries = degree_counts(self._whole, self._edges[layer - 1], self._law)
+        entries = degree_counts(self._whole, self._entries, self._law)
         every, kept = (strips_of(count, self._config) for count in (self._whole, self.vertices[0]))
         shares = [_share(self._whole, strip, self._law, self._config.cores) for strip in every]
         return [self._expect(entries, float(np.mean(part)))

@@ -35,9 +35,9 @@ def layer_window(workload: Workload, layers: Sequence[int]) -> Workload:
         for number, layer in zip(layers, ordered.layers, strict=False):
             orders[number - 1] = layer.order
         places = {0: 0} | {number: place for place, number in enumerate(layers, 1)}
-        return {Tensor(name.kind, places[name.layer], source=places.get(name.source, 0)):
+        return {Tensor(name.kind, places[name.layer], source=places[name.source]):
                 count for name, count in workload.digits(network.ordered(orders)).items()
-                if name.layer in layers}
+                if name.layer in layers and name.source in places}
 
     aggregations = _Moved(workload.aggregations, tuple(layers), len(part.layers))
     found = replace(workload, network=part, digits=digits, aggregations=aggregations)

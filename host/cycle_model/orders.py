@@ -109,7 +109,8 @@ def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
     All are predicted with a single order of instructions, which tells nearly as well which are
     faster as many do. Only those that are nearly the fastest are predicted with more trials.
     """
-    near, cycles = candidates, dict.fromkeys(candidates, 0)
+    near: Sequence[tuple[str, ...]] = candidates
+    cycles: dict[tuple[str, ...], int] = {}
     for effort in sorted({0, 1, trials}):
         cycles = {orders: predict(workload.ordered(orders), trials=effort).cycles
                   for orders in near}
@@ -119,4 +120,4 @@ def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
             break
     most = (1 + spared) * min(cycles.values())
     return min((orders for orders in near if cycles[orders] <= most),
-               key=lambda orders: (spared and orders.count(AGGREGATE_FIRST), cycles[orders]))
+               key=lambda orders: (orders.count(AGGREGATE_FIRST), cycles[orders]))

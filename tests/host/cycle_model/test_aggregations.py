@@ -10,7 +10,7 @@ import scipy.sparse
 from hypercast.host.compiler.messages import compile_messages
 from hypercast.host.cycle_model import aggregations
 from hypercast.host.cycle_model.aggregations import Expected
-from hypercast.rtl.config import Config
+from hypercast.rtl.config import PRESETS, Config
 
 VERTICES, DEGREE = 3_000, 4
 
@@ -53,6 +53,73 @@ def test_the_busiest_ports_are_as_busy_as_counted(vertices, degree, eject):
         # The estimate is good to less than a standard deviation of what any port has.
         mean = busiest - 2 * busiest ** 0.5
         assert abs(getattr(expected, name) - busiest) < 0.8 * mean ** 0.5, name
+
+
+@pytest.mark.parametrize("degree", [8, 20])
+def test_words_of_edges_are_as_many_as_counted(degree):
+    """The last word of each stream that has edges is half full in the mean."""
+    config = PRESETS["vcu128"].replace(accumulator_rows=4096)
+    matrix = drawn(3_000, degree, 1)
+    found = compile_messages(matrix, config).load
+    [expected] = Expected((3_000, 3_000), (matrix.nnz,), config, "uniform").loads(1, False)
+    full = matrix.nnz / config.chunks
+    assert expected.total_words - full == pytest.approx(found.total_words - full, rel=0.2)
+    assert expected.edges == found.edges and expected.total_rows == found.total_rows
+    assert expected.rows == found.rows
+    assert found.streams - 0.1 * config.streams <= expected.streams + 1
+    assert expected.streams <= found.streams
+
+
+@pytest.mark.parametrize("law", aggregations.DEGREE_LAWS)
+@pytest.mark.parametrize("vertices", [1_000, 1_001, 1_599])
+def test_shares_of_strips_are_those_of_the_entries_of_their_rows(law, vertices):
+    """Rows of a square matrix have as many entries as columns, the busiest first."""
+    config = Config(dimensions=2, accumulator_rows=64)
+    loads = Expected((vertices,) * 2, (40 * vertices,), config, law).loads(1, False)
+    values, counts = aggregations.degree_counts(vertices, 40 * vertices, law)
+    entries = np.repeat(values, counts)[::-1]
+    expected = [entries[first:first + 256].sum() for first in range(0, vertices, 256)]
+    assert [load.edges for load in loads] == pytest.approx(expected, rel=0.06)
+    assert {load.total_rows for load in loads} == {vertices}
+
+
+@pytest.mark.parametrize("backward", [False, True])
+def test_edges_of_a_batch_lead_to_any_target(backward):
+    """Of each layer its own, and the other way round on the way back."""
+    config = Config(dimensions=2, accumulator_rows=64)
+    asked = Expected((900, 500, 100), (7_000, 2_000), config)
+    for layer, edges in (1, 7_000), (2, 2_000):
+        sources, targets = asked.vertices[layer - 1:layer + 1]
+        if backward:
+            sources, targets = targets, sources
+        loads = asked.loads(layer, backward)
+        assert [load.total_rows for load in loads] == [sources] * -(-targets // 256)
+        shares = [min(256, targets - first) / targets for first in range(0, targets, 256)]
+        assert [load.edges for load in loads] == pytest.approx(
+            [share * edges for share in shares], abs=1)
+        roots = asked.root_loads(layer, backward)
+        assert sum(load.edges for load in roots) == min(sources, targets)
+
+
+@pytest.mark.parametrize("law", aggregations.DEGREE_LAWS)
+@pytest.mark.parametrize("vertices", [100, 1_536, 3_072, 40_000])
+def test_a_few_strips_stand_for_many(vertices, law):
+    """With the factor they have the edges and rows of all; up to six strips stand for themselves.
+    """
+    config = Config(dimensions=2, accumulator_rows=64)
+    thinned = aggregations.Thinned(vertices, 9 * vertices, 2, config, law=law)
+    whole = Expected((vertices,) * 3, (9 * vertices,) * 2, config, law)
+    for layer in 1, 2:
+        loads = thinned.loads(layer, False)
+        assert len(loads) == min(6, -(-vertices // 256))
+        assert thinned.factor * sum(load.edges for load in loads) == pytest.approx(
+            sum(load.edges for load in whole.loads(layer, False)), rel=0.01)
+        assert {load.total_rows for load in loads} == {vertices}
+        roots = thinned.root_loads(layer, True)
+        assert {(load.rows, load.total_rows) for load in roots} == {(-(-vertices // 4), vertices)}
+        if vertices <= 1_536:
+            assert thinned.factor == 1 and loads == whole.loads(layer, False)
+    assert len(thinned.vertices) == 3
 
 
 def test_sources_are_counted_one_by_one_up_to_a_million():

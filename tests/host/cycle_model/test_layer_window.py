@@ -88,6 +88,27 @@ def test_digits_are_those_of_the_orders_that_are_tried():
             Tensor(Kind.WEIGHTS, number): order for number, order in enumerate(tried, 1)}
 
 
+@pytest.mark.parametrize("jumping", [False, True])
+@pytest.mark.parametrize("layers", [(1, 2, 3), (2, 3), (3, 4, 5), (4,)])
+def test_loads_are_those_of_its_layers(layers, jumping):
+    """A linear layer that takes what they give adds rows of the last one's vertices."""
+    network = model_network("gcn", 9, (8,) * 4, 3, jumping=jumping, residual=True)
+    count = len(network.layers)
+    rows = [390 - 60 * number for number in range(count + 1)]
+    whole = Workload.of_statistics(rows, [3 * row for row in rows[:-1]], network, CONFIG)
+    window = layer_window(whole, [number for number in layers if number <= count])
+    for place, number in enumerate(window.network.layers[:len(layers)], 1):
+        number = layers[place - 1]
+        for backward in False, True:
+            assert window.loads(place, backward) == whole.loads(number, backward)
+            assert window.root_loads(place, backward) == whole.root_loads(number, backward)
+    for added in range(len(layers) + 1, len(window.network.layers) + 1):
+        for backward in False, True:
+            assert window.root_loads(added, backward) == whole.root_loads(layers[-1], False)
+    assert window.vertices == (*rows[layers[0] - 1:layers[-1] + 1],
+                               *[rows[layers[-1]]] * (len(window.network.layers) - len(layers)))
+
+
 @pytest.mark.parametrize("layers", [(1, 2), (1,), (2, 3), (3,)])
 def test_only_the_first_layer_has_the_input_of_the_whole(layers):
     words = np.ones((CONFIG.cores, 3), dtype=np.int64)

@@ -3,11 +3,12 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
-from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
@@ -71,6 +72,41 @@ def test_statistics_of_a_graph_give_about_what_the_graph_does(law):
     for counter in ("array_words", "edges", "features_written"):
         assert found[counter] == pytest.approx(expected[counter], rel=0.02), counter
     assert found["sent"] == pytest.approx(expected["sent"], rel=0.25)
+
+
+@pytest.mark.parametrize("order", [COMBINE_FIRST, AGGREGATE_FIRST])
+def test_words_of_zeros_are_not_multiplied(order):
+    """Two of eight words of the input features; of what is aggregated, all are."""
+    network = Network.of_widths([9, 6, 3], orders=order)
+    dense = Workload.of_statistics([70] * 3, [300] * 2, network, CONFIG)
+    sparse = replace(dense, words=np.full((CONFIG.cores, 3), 2))
+    work, fewer = predict(dense, trials=1).work, predict(sparse, trials=1).work
+    if order == AGGREGATE_FIRST:
+        assert fewer == work
+    else:  # each of 3 panels is multiplied by 2 of weights, and by 2 of gradients
+        assert work["array_words"] - fewer["array_words"] == 4 * (3 * 70 - 3 * CONFIG.cores * 2)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_layer_by_itself_goes_forward_and_back(number):
+    """Which takes about what its phases do, among those of other layers."""
+    asked, _ = workload()
+    forward, backward = predict_layer(asked, number)
+    whole = sum(phase.cycles for phase in predict(asked, trials=1).phases
+                if phase.name.layer == number)
+    assert 0 < forward < backward and forward + backward == pytest.approx(whole, rel=0.4)
+
+
+def test_the_limit_is_what_is_busiest():
+    for one in (prediction := predict(workload()[0], trials=1), *prediction.phases):
+        assert one.loads[one.limit] == max(one.loads.values())
+    assert prediction.bound == prediction.loads[prediction.limit]
+    for name, busy in prediction.loads.items():
+        assert busy == pytest.approx(sum(phase.loads[name] for phase in prediction.phases))
+    assert prediction.loads["aggregators"] == pytest.approx(
+        prediction.work["edges"] / CONFIG.cores / CONFIG.eject)
+    assert prediction.loads["memory channel 1"] == pytest.approx(
+        (prediction.work["gradients_read"] + prediction.work["gradients_written"]) / CONFIG.cores)
 
 
 def test_pipelined_batches_do_the_same_work_in_fewer_cycles():
