@@ -4,17 +4,20 @@
 import math
 import pickle
 import re
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
-from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.conversion import DescriptionError, Name, checked
 from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
+from hypercast.host.description.sampling import SAMPLERS, SAMPLING_DEFAULTS, Sampling
 from hypercast.host.description.source import Source
+from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
-from hypercast.reference.network import AGGREGATE_FIRST, LINEAR
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR
 from hypercast.rtl.config import PRESETS
 
 FILE = """\
@@ -142,6 +145,43 @@ def test_dropout_and_order_of_each_layer():
     assert {layer.order for layer in layers} == {AGGREGATE_FIRST}
 
 
+def test_orders_of_each_layer():
+    """One for each layer, of those that it can have; or one for all that can have it."""
+    graph = Graph.load("karate")
+    given = (AGGREGATE_FIRST, LINEAR, COMBINE_FIRST, LINEAR)
+    for order, expected in (given, given), (AGGREGATE_FIRST, (AGGREGATE_FIRST, LINEAR) * 2):
+        model = Model("gin", order=order, dropout=0)
+        assert not model.chosen
+        assert tuple(layer.order for layer in model.network(graph).layers) == expected
+    for order, message in (
+            (given[:3], "order has 3 values, but the network has 4 layers"),
+            ((LINEAR, LINEAR, COMBINE_FIRST, LINEAR), "order of layer 1 must be combine_first or"),
+            ((*given[:3], COMBINE_FIRST), "order of layer 4 must be linear, not combine_first")):
+        with pytest.raises(DescriptionError, match=message) as error:
+            Model("gin", order=order).network(graph)
+        assert (error.value.section, error.value.key) == ("model", "order")
+    for order in ((), "auto2", ("auto", "auto"), "linear"):
+        with pytest.raises(DescriptionError, match=r"\[model\] order (is empty|must be one of)"):
+            Model(order=order)
+
+
+def test_orders_that_are_chosen():
+    for order, chosen, fastest in (("auto", True, False), ("fastest", True, True),
+                                   (COMBINE_FIRST, False, False)):
+        assert (Model(order=order).chosen, Model(order=order).fastest) == (chosen, fastest)
+    assert Model() == Model(order="auto")
+
+
+@pytest.mark.parametrize(("rate", "taken"), [
+    (0, True), (0.999, True), (1, False), (-1e-9, False), (float("nan"), False)])
+def test_rates_of_dropout(rate, taken):
+    if taken:
+        assert Model(dropout=rate).dropout == (rate,)
+    else:
+        with pytest.raises(DescriptionError, match="dropout must be at least 0 and below 1"):
+            Model(dropout=(0.5, rate))
+
+
 def test_dropout_is_that_of_convolutions():
     """The second linear layer of GIN has none; what ends jumping knowledge has that of the last."""
     layers = Model("gin", hidden=(4, 3), dropout=(0.25, 0.5), jumping=True).network(
@@ -227,6 +267,76 @@ def test_devices_of_several_boards():
     assert Device("rtl,xdma:/dev/xdma0,serial").names == ("rtl", "xdma:/dev/xdma0", "serial")
     with pytest.raises(DescriptionError, match="device 'fpga' is not of the form"):
         Device("rtl,fpga")
+
+
+#: Least and most of all numbers with a range, by section, key and what else is given.
+RANGES = [
+    (Model, "layers", 1, 1_000, {}), (Model, "hidden", 1, 1 << 14, {}),
+    (Sampling, "batch", 1, 1 << 24, {"sampler": "nodes"}),
+    (Sampling, "fan_outs", 1, (1 << 31) - 1, {"sampler": "neighbours"}),
+    (Sampling, "walk", 1, 1 << 10, {"sampler": "walks"}),
+    (Sampling, "coverage", 1e-3, 1e3, {"sampler": "edges"}),
+    (Sampling, "parts", 1, 1 << 16, {"sampler": "cut"}),
+    (Source, "split_seed", 0, math.inf, {"source": "karate", "split": (50, 25, 25)}),
+    (Stopping, "patience", 1, math.inf, {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "key", "least", "most", "given"), RANGES)
+def test_ranges(kind, key, least, most, given):
+    """Both ends are in the range, and the next numbers beyond are not."""
+    whole = type(least) is int
+    for value, beyond in (least, -math.inf), (most, math.inf):
+        if value == math.inf:
+            continue
+        kept = getattr(kind(**{key: value}, **given), key)
+        assert kept == value or kept == (value,)
+        wrong = value + (1 if beyond > 0 else -1) if whole else math.nextafter(value, beyond)
+        with pytest.raises(DescriptionError, match=rf"{key} must be ") as error:
+            kind(**{key: wrong}, **given)
+        assert error.value.key == key
+
+
+def test_all_ranges_are_tested():
+    """Of each section, all keys whose types have one."""
+    with_ranges = {(kind, field.name) for kind in (Model, Sampling, Source, Stopping)
+                   for field in fields(kind) if "Within" in str(field.type)}
+    assert with_ranges == {(kind, key) for kind, key, *_ in RANGES}
+
+
+@pytest.mark.parametrize("sampler", [None, *SAMPLERS])
+def test_what_a_sampler_does_not_take_is_refused(sampler):
+    """What it takes has a default; the others are none, and cannot be given."""
+    taken = SAMPLERS.get(sampler, ())
+    made = Sampling(sampler)
+    for key, default in SAMPLING_DEFAULTS.items():
+        if key in taken:
+            assert getattr(made, key) == default
+            continue
+        assert getattr(made, key) is None
+        with pytest.raises(DescriptionError, match=rf"{key} is of sampler .*, not of") as error:
+            Sampling(sampler, **{key: default})
+        users = re.findall(r"\w+", str(error.value).split("sampler", 1)[1].split(",")[0])
+        assert set(users) - {"or"} == {name for name, keys in SAMPLERS.items() if key in keys}
+
+
+def test_defaults_of_samples():
+    assert SAMPLING_DEFAULTS == {
+        "batch": 512, "fan_outs": (10, 25), "walk": 2, "coverage": 20.0, "parts": 4}
+
+
+@pytest.mark.parametrize(("value", "taken"), [
+    ("a", True), ("a b", True), ("ä-1", True), ("x" * 64, True), ("x" * 65, False), (" a", False),
+    ("a ", False), ("a  b", False), ("a\nb", False), ("a,b", False), ("a\x07", False),
+    ("a\u2800", False), ("a\u200b", False), ("", False), (" ", False),
+])
+def test_names(value, taken):
+    """They read as what they are."""
+    if taken:
+        assert checked("section", {"key": value}, {"key": Name}) == {"key": value}
+    else:
+        with pytest.raises(DescriptionError, match=r"key (must|is empty)"):
+            checked("section", {"key": value}, {"key": Name})
 
 
 @pytest.mark.parametrize(("hint", "value", "result"), [

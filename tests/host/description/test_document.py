@@ -69,6 +69,8 @@ def test_places(tmp_path, text):
     ("epochs:", "12:", r"line 8: the key 12 is no text"),
     ("model:", "12:", r"line 10: the key 12 is no text"),
     ("[5, 0.5]", "[5, 0.5", r"line 8: did not find expected ',' or '\]'|line 8: expected ',' or"),
+    ("source: karate", "source: &a karate\n  split: *a",
+     r"training\.yaml, line 3: \*a refers to another value; write it out"),
     ("model:", "--- {}", r"line 10: but found another document"),
     ("source: karate", "source: !!python/name:os.system x", r"line 2: could not determine a const"),
     (YAML, "- graph", r"training\.yaml: it holds \['graph'\] where sections like"),

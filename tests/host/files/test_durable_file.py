@@ -12,6 +12,7 @@ import pytest
 
 from hypercast.host.files.durable_file import (
     append_durably,
+    flush_folder,
     open_new,
     remove_abandoned,
     require_writable,
@@ -68,6 +69,22 @@ def test_the_old_one_stays_until_the_new_one_is_on_the_disk(tmp_path, monkeypatc
     with pytest.raises(OSError, match="no space left"):
         write_durably(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_names_are_on_the_disk_when_a_write_returns(tmp_path, monkeypatch):
+    """What the file holds first, and then the folder, in which it has its name by then."""
+    flushed = []
+
+    def flush(descriptor):
+        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
+        flushed.append((path.parent if path.is_file() else path, (tmp_path / "file").exists()))
+
+    monkeypatch.setattr(os, "fsync", flush)
+    write_durably(tmp_path / "file", b"new")
+    assert flushed == [(tmp_path, False), (tmp_path, True)]
+    before = names(Path("/proc/self/fd"))
+    flush_folder(tmp_path)
+    assert flushed[2:] == [(tmp_path, True)] and names(Path("/proc/self/fd")) == before
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "no space left"), KeyboardInterrupt()])

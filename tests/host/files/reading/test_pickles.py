@@ -11,6 +11,7 @@ import scipy.sparse
 
 from hypercast.host.files.reading.pickles import (
     read_pickled_array,
+    read_pickled_arrays,
     read_pickled_csr,
     read_pickled_lists,
 )
@@ -34,6 +35,40 @@ def test_matrices_and_lists():
     assert found.todense().tolist() == matrix.todense().tolist()
     lists = collections.defaultdict(list, {0: [1, 2], 2: []})
     assert read_pickled_lists(pickle.dumps(lists), "a") == lists
+
+
+def test_dictionaries_of_arrays():
+    arrays = {"a": np.arange(3), 5: np.zeros((2, 0))}
+    found = read_pickled_arrays(pickle.dumps(arrays), "a")
+    assert list(found) == list(arrays)
+    for name, values in arrays.items():
+        np.testing.assert_array_equal(found[name], values)
+
+
+class Begun:
+    """An array that is made, and given no values."""
+
+    def __reduce__(self):
+        return np._core.multiarray._reconstruct, (np.ndarray, (0,), b"b")
+
+
+@pytest.mark.parametrize("held", [[1], 3, "text", None, scipy.sparse.csr_matrix(np.eye(2)),
+                                  Begun()])
+def test_what_is_no_array_in_a_dictionary(held):
+    content = pickle.dumps({"good": np.arange(3), "bad": held}, protocol=2)
+    with pytest.raises(FileError, match=r"^a: 'bad' is no array; make it again"):
+        read_pickled_arrays(content, "a")
+
+
+def test_what_is_no_dictionary():
+    for read in (read_pickled_arrays, read_pickled_lists):
+        with pytest.raises(FileError, match=r"^a does not hold a dictionary of"):
+            read(pickle.dumps([1]), "a")
+
+
+def test_an_array_without_values():
+    with pytest.raises(FileError, match=r"^a holds an array without values"):
+        read_pickled_array(pickle.dumps(Begun()), "a")
 
 
 def test_a_refusal_is_one_line():

@@ -5,7 +5,15 @@ import socket
 import pytest
 
 from hypercast.host.files.reading import regular_file
-from hypercast.host.files.reading.regular_file import FileError, read_bytes, read_text
+from hypercast.host.files.reading.regular_file import (
+    DESCRIPTION_BYTES,
+    FileError,
+    check_size,
+    intact,
+    one_line,
+    read_bytes,
+    read_text,
+)
 
 
 @pytest.mark.timeout(20)
@@ -70,3 +78,40 @@ def test_text_that_is_no_utf_8(tmp_path, content, place):
 def test_byte_order_mark(tmp_path):
     (tmp_path / "text").write_text("\ufeffü")
     assert read_text(tmp_path / "text") == "ü"
+
+
+@pytest.mark.parametrize(("text", "line"), [
+    ("plain", "plain"), ("ü 漢", "ü 漢"), ("a\nb\r\nc", "a b c"), ("a\x1b[0m", r"a\x1b[0m"),
+    ("a\tb", r"a\tb"), ("\udc80\udcff", "\udc80\udcff"), ("\ud800", r"\ud800"),
+    ("\udc7f\udd00", r"\udc7f\udd00"), ("'", "'"), ("x" * 1200, "x" * 1200)])
+def test_messages_are_one_line_that_prints(text, line):
+    """Bytes of paths that are no text are left: they are printed as those bytes."""
+    assert one_line(text) == str(FileError(text)) == line
+
+
+def test_long_messages_keep_beginning_and_end():
+    text = "".join(chr(97 + number % 26) for number in range(1201))
+    assert one_line(text) == f"{text[:600]} ... {text[-400:]}"
+
+
+def test_what_parsers_raise():
+    """Errors that say themselves what is wrong are let through."""
+    for error, text in ((ValueError("a\n b"), "a b"), (KeyError(), "KeyError")):
+        with pytest.raises(FileError) as found, intact("file", "a graph"):
+            raise error
+        assert str(found.value) == f"file is damaged or not a graph ({text}); make it again"
+    for error in FileError("own"), IndexError("known"):
+        with pytest.raises(type(error), match=r"^(own|known)$"), intact("file", "", (IndexError,)):
+            raise error
+
+
+def test_a_file_of_as_much_as_memory_holds(monkeypatch):
+    monkeypatch.setattr(regular_file.os, "sysconf", lambda name: {
+        "SC_PAGE_SIZE": 1 << 20, "SC_PHYS_PAGES": 1 << 12}[name])
+    check_size("file", 1 << 32)
+    with pytest.raises(FileError, match=r"^file takes 6\.0 GiB, but .* has 4\.0 GiB of memory"):
+        check_size("file", 3 << 31)
+
+
+def test_what_is_written_by_hand_has_a_mebibyte_at_most():
+    assert DESCRIPTION_BYTES == 1_048_576
