@@ -13,6 +13,7 @@ from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.reference.recipe import Recipe
+from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=9))
@@ -114,6 +115,53 @@ def test_evaluations_on_a_device(sampler, boards, chip, message):
 def test_what_a_network_does_not_allow(assignment, boards, model, message):
     with pytest.raises(DescriptionError, match=message):
         assignment.check(Recipe(), Sampling(), Device(), boards, network=network(model))
+
+
+@pytest.mark.parametrize(("assignment", "what"), [
+    ({"scheme": LAYERS, "chunks": 4}, "rows of chunks"),
+    ({"scheme": LAYERS, "versions": 2}, "older weights"),
+    ({"scheme": LAYERS, "stages": 2}, "older weights"),
+    ({"scheme": GRAPH, "smoothing": 0.5}, "stale halos")])
+def test_what_is_older_is_no_chips(assignment, what):
+    """One process stands for boards with anything that is older, as the reference only."""
+    found = Assignment(**assignment)
+    with pytest.raises(DescriptionError, match=f"what boards with {what} would.*not rtl or ser") \
+            as error:
+        found.check_alone(["serial", "reference", "rtl", "rtl"])
+    assert (error.value.section, error.value.key) == ("device", "name")
+    found.check_alone(["reference"])
+    found.check_alone([])
+    Assignment(scheme=assignment["scheme"]).check_alone(["rtl"])
+
+
+@pytest.mark.parametrize("sampler", [None, "cut"])
+@pytest.mark.parametrize("check", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+def test_micro_batches_are_samples(sampler, check, count):
+    """They are refused without a sampler, and where each is compared."""
+    def checked():
+        Assignment().check(Recipe(micro_batches=count), Sampling(sampler=sampler), Device(), 1,
+                           network=network(), check=check)
+
+    if count == 1 or (sampler and not check):
+        checked()
+        return
+    reason = "one sample a step can be compared" if sampler else "steps work on the whole graph"
+    with pytest.raises(DescriptionError, match=f"micro_batches is 2, but {reason}") as error:
+        checked()
+    assert (error.value.section, error.value.key) == ("recipe", "micro_batches")
+
+
+@pytest.mark.parametrize(("smoothing", "kept"), [
+    (None, None), (0.0, 0), (0.5, SMOOTHING_ONE // 2), (1 - 1 / SMOOTHING_ONE, SMOOTHING_ONE - 1)])
+def test_smoothing_is_kept_in_whole_parts(smoothing, kept):
+    assert Assignment(smoothing=smoothing).kept_smoothing == kept
+
+
+@pytest.mark.parametrize("smoothing", [-1 / SMOOTHING_ONE, 1.0, 2.0])
+def test_smoothing_is_below_one(smoothing):
+    with pytest.raises(DescriptionError, match="must be at least 0 and at most"):
+        _ = Assignment(smoothing=smoothing).kept_smoothing
 
 
 def test_names_of_options_are_those_of_the_command_line():

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.board import NO_OVERLAP, PIECES
+from hypercast.boards.hbm_board import HBM_BOARDS
+from hypercast.host.cluster.board import NO_OVERLAP, PIECES, board_of
 from hypercast.host.cluster.description import CLUSTERS, Cluster, load_cluster
 from hypercast.host.description.conversion import DescriptionError
+from hypercast.rtl.isa import ADDRESS_WIDTH
 from tests.packaging.source_tree import ROOT
 
 PAIR = {"boards": {"a": {"board": "vcu128", "count": 2}}, "links": {"wire": {"gigabits": 8}}}
@@ -59,6 +61,34 @@ def test_boards_have_the_memory_clock_and_host_of_their_kind():
     assert (fast.memory, fast.clock, fast.transfers) == (8 << 30, 250e6, PIECES)
     assert (slow.clock, slow.transfers) == (50e6 / 16, NO_OVERLAP)  # folded
     assert slow.memory == 2 * 16 * slow.config.channel_words * slow.config.word_width // 8
+
+
+@pytest.mark.parametrize("kind", HBM_BOARDS)
+def test_hbm_boards_have_a_quarter_of_a_gibibyte_for_each_channel(kind):
+    """Two channels a core, as far as addresses reach."""
+    [board] = board_of("a", {"board": kind})
+    cores, word = board.config.cores, board.config.word_width // 8
+    assert board.memory == 2 * cores * min(1 << 28, word << ADDRESS_WIDTH)
+
+
+def test_a_chip_that_cannot_be_is_blamed_on_its_key():
+    with pytest.raises(DescriptionError, match=r"\[boards\.a\] lanes must be") as error:
+        board_of("a", {"board": "vcu128", "lanes": 5})
+    assert (error.value.section, error.value.key) == ("boards.a", "lanes")
+
+
+def test_only_the_boards_that_are_asked_for_have_to_be_joined():
+    """All of them, if none are named."""
+    cluster = Cluster.of_sections({
+        "boards": {"a": {"board": "vcu128", "count": 3}},
+        "links": {"wire": {"gigabits": 8, "boards": ["a-0", "a-2"]}}})
+    first, second, third = cluster.boards
+    cluster.require_joined([first, third])
+    cluster.require_joined([second])
+    for boards in (None, [first, second], [third, second], [first, second, third]):
+        with pytest.raises(DescriptionError, match="no link joins the boards a-"):
+            cluster.require_joined(boards)
+    assert cluster.joined(third, first) and not cluster.joined(first, second)
 
 
 def test_the_example_is_what_its_comments_say():

@@ -46,3 +46,9 @@ def test_small_sums_take_few_messages_and_large_ones_few_bytes():
     link = ClusterLink(bandwidth=1e9, latency=1e-5)
     assert reduction_seconds([link], 16, 8) == pytest.approx(4 * link.seconds(8))
     assert reduction_seconds([link], 16, 1e9) == pytest.approx(2 * 15 / 16, rel=1e-3)
+
+
+@pytest.mark.parametrize("boards", [0, 1])
+def test_a_board_alone_adds_up_nothing(boards):
+    """Nor is there any link then."""
+    assert reduction_seconds([], boards, 8) == 0
