@@ -69,14 +69,14 @@ def numbered(exponents: Iterable[Tensor], config: Config) -> dict[Tensor, int]:
 
 
 def assembled(model: InitialModel, layout: Layout, plan: SamplePlan, program: Program,
-              entries: dict[str, int], images: list[Image], exponents: dict[Tensor, int]) -> Job:
+              starts: dict[str, int], images: list[Image], exponents: dict[Tensor, int]) -> Job:
     """The ``Job`` of a program that has been emitted, with the first step's constants.
 
     Parameters
     ----------
     model, layout, plan, program
         What it is made from.
-    entries : dict
+    starts : dict
         Programs, by name, to their first instructions.
     images : list
         Initial memory contents.
@@ -94,7 +94,7 @@ def assembled(model: InitialModel, layout: Layout, plan: SamplePlan, program: Pr
     job = Job(
         config=config, plan=plan, labels=layout.labels, rows=plan.rows_of_sample(sample),
         program=words, exchanged=[], pairs=(), row_table=plan.row_table(sample, sample),
-        entries=entries, phases=program.phases, updates=tuple(schedule.labels),
+        starts=starts, phases=program.phases, updates=tuple(schedule.labels),
         tensors=dict(program.emitter.tensors), exponents=exponents,
         regions=layout.memory.regions, images=images, weights=layout.weights,
         weight_bank=weight_bank(model.operands(), layout.weights, config),

@@ -102,12 +102,12 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     tensors = numbered(exponents, config)
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
     digits = {} if capacity else gradient_digits(model, config)
-    program, entries = fitting(lambda turns: Program.of(
+    program, starts = fitting(lambda turns: Program.of(
         layout, inputs=features.operand(layout.first_panels), tensors=tensors,
         messages=plan.messages, roots=plan.roots, digits=digits,
         headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
         turns=turns), lambda program: program.emit(named), config.program_rows)
-    job = assembled(model, layout, plan, program, entries, images, exponents)
+    job = assembled(model, layout, plan, program, starts, images, exponents)
     if ahead:
         job = _in_turns(job, ((SUMS, SUMS_AHEAD), *plan.pairs))
     verify(job)

@@ -53,7 +53,7 @@ class Evaluation:
     @property
     def stored(self) -> tuple[Tensor, ...]:
         """What the layers store, in order."""
-        return tuple(Tensor.named(entry) for entry in self.job.entries if entry != LOSS)
+        return tuple(Tensor.named(name) for name in self.job.starts if name != LOSS)
 
     def factors(self, name: Tensor) -> tuple[Tensor, Tensor]:
         """Entries of the exponent file whose sum is the exponent of a tensor's accumulators."""
@@ -143,12 +143,12 @@ def _compile(model: InitialModel, config: Config, layers: range,
 
     exponents = initial_exponents(model)
     tensors = numbered(exponents, config)
-    program, entries = fitting(lambda turns: Program.of(
+    program, starts = fitting(lambda turns: Program.of(
         layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
         tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
         headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
         lambda program: _emitted(program, layers, last=last), config.program_rows)
-    job = assembled(model, layout, plan, program, entries, images, exponents)
+    job = assembled(model, layout, plan, program, starts, images, exponents)
     verify(job)
     sources = {weight.source for number in layers for weight in network.weights(number)}
     return Evaluation(job=job, inputs=tuple(
@@ -157,14 +157,14 @@ def _compile(model: InitialModel, config: Config, layers: range,
 
 
 def _emitted(program: Program, layers: range, *, last: bool) -> dict[str, int]:
-    """Entries of a program for each tensor that layers store, and of the ``last`` one's loss."""
-    entries: dict[str, int] = {}
+    """Starts of programs, for each tensor that layers store, and of the ``last`` one's loss."""
+    starts: dict[str, int] = {}
     for number in layers:
         row = program.rows
         for name in program.evaluate_apart(number):
-            entries[name] = row
+            starts[name] = row
             row = program.rows
     if last:
-        entries[LOSS] = program.rows
+        starts[LOSS] = program.rows
         program.evaluate_loss()
-    return entries
+    return starts

@@ -46,7 +46,7 @@ class Job:
     pairs : tuple of (str, str)
         Names of regions that steps in turn use the other way round: sums of the input features, of
         this batch and of the next; and the two places of what a batch brings, if there are two.
-    entries : dict
+    starts : dict
         Rows of ``program`` at which ``load`` (if there is one, it has to run first),
         ``aggregate_ahead`` (before a ``train`` that none has worked ahead for), ``train`` and
         ``evaluate`` start. If a step is in pieces, ``step_sums`` and ``update`` instead of
@@ -85,7 +85,7 @@ class Job:
     places: tuple[int, int] = (0, 0)
     row_entries: tuple[int, int] = (0, 0)
     pairs: tuple[tuple[str, str], ...]
-    entries: dict[str, int]
+    starts: dict[str, int]
     phases: list[PhaseName]
     updates: tuple[tuple[int, Tensor], ...]
     tensors: dict[Tensor, int]
@@ -120,7 +120,7 @@ class Job:
     @property
     def pieces(self) -> bool:
         """Whether a step is in pieces: sums of gradients are kept for the host between them."""
-        return "step_sums" in self.entries
+        return "step_sums" in self.starts
 
     @property
     def brought_early(self) -> bool:
@@ -146,12 +146,12 @@ class Job:
         """Whether the row counts of a sample can be brought while the step before it runs."""
         return self.row_entries[0] != self.row_entries[1]
 
-    def start(self, entry: str) -> int:
+    def start(self, program: str) -> int:
         """The row of the program memory at which a program starts."""
-        return self.places[0] + self.entries[entry]
+        return self.places[0] + self.starts[program]
 
-    def instructions(self, entry: str) -> list[int]:
+    def instructions(self, program: str) -> list[int]:
         """The encoded instructions of a program, up to its HALT."""
-        first = self.entries[entry]
+        first = self.starts[program]
         return self.program[first:min(
-            (row for row in self.entries.values() if row > first), default=len(self.program))]
+            (row for row in self.starts.values() if row > first), default=len(self.program))]

@@ -97,13 +97,13 @@ class Program:
         dict
             Name to its first instruction, of those that have any.
         """
-        entries = {}
+        starts = {}
         for name in names:
             row = self.rows
             getattr(self, name)()
             if row < self.rows:
-                entries[name] = row
-        return entries
+                starts[name] = row
+        return starts
 
     def load(self) -> bool:
         """What runs once, before all else; False if there is nothing to do."""
@@ -249,7 +249,7 @@ class Program:
 
 def fitting(made: Callable[[bool], Program], emitted: Callable[[Program], dict[str, int]],
             rows: int) -> tuple[Program, dict[str, int]]:
-    """A program of at most ``rows`` instructions, if there is one, and its entries.
+    """A program of at most ``rows`` instructions, if there is one, and where its parts start.
 
     Operands that take turns (``Operands``) take more instructions, so they do only where there is
     room.
@@ -259,13 +259,13 @@ def fitting(made: Callable[[bool], Program], emitted: Callable[[Program], dict[s
     made : callable
         Gives an empty program, whose operands may take turns or not.
     emitted : callable
-        Emits it, and gives the entries.
+        Emits it, and says where its parts start.
     rows : int
         Instructions that there is room for.
     """
     program = made(True)
-    entries = emitted(program)
+    starts = emitted(program)
     if program.rows > rows:
         program = made(False)
-        entries = emitted(program)
-    return program, entries
+        starts = emitted(program)
+    return program, starts

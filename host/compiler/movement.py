@@ -20,7 +20,7 @@ __all__ = ["most_moves"]
 Fields: TypeAlias = dict[str, int]
 
 
-def most_moves(job: Job, entry: str) -> int:
+def most_moves(job: Job, program: str) -> int:
     """A bound of the moves in all cores while a program runs once, with any sample.
 
     It is twice the sum over the program's instructions, for what a sum like this may forget.
@@ -29,11 +29,11 @@ def most_moves(job: Job, entry: str) -> int:
     ----------
     job : Job
         What is loaded.
-    entry : str
-        A name in its ``entries``.
+    program : str
+        A name in its ``starts``.
     """
     moves = _Moves(job)
-    count = sum(1 + moves.of(decode(word)) for word in job.instructions(entry))
+    count = sum(1 + moves.of(decode(word)) for word in job.instructions(program))
     # Edges that the program before still fetches, and what the host may bring beside this one.
     beside = job.brought_early * sum(region.words for region in job.regions.values())
     return 2 * (count + job.config.cores * (moves.ahead + beside))

@@ -9,15 +9,15 @@ from hypercast.host.compiler.phase_name import PhaseKind
 from hypercast.reference.step_graph import Node, Op
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
-__all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "piece_entry"]
+__all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "part_name"]
 
 #: Pieces: layers forward, the last one with the loss; backward, to gradients of which sums are
 #: kept; the update of parameters by sums that were kept; and an evaluation.
 PIECES = (FORWARD, BACKWARD, UPDATE, EVALUATE) = ("forward", "backward", "update", "evaluate")
 
 
-def piece_entry(name: str, number: int = 0) -> str:
-    """Entry of a part of a piece, from 0."""
+def part_name(name: str, number: int = 0) -> str:
+    """Name of the program of a part of a piece; parts are numbered from 0."""
     return f"{name} {number}" if number else name
 
 
@@ -44,7 +44,7 @@ class PieceProgram(Program):
     layers: range = range(0)
     shared: bool = False
     crossing: dict[str, list[Tensor | None]] = field(default_factory=dict)
-    _entries: dict[str, int] = field(default_factory=dict)
+    _starts: dict[str, int] = field(default_factory=dict)
     _piece: str = ""
 
     def emit(self, names: Iterable[str]) -> dict[str, int]:
@@ -53,13 +53,13 @@ class PieceProgram(Program):
         Returns
         -------
         dict
-            Entry of each part (``piece_entry``) to its first instruction.
+            Name of each part (``part_name``) to its first instruction.
         """
         for self._piece in names:
             self.crossing[self._piece] = [None]
-            self._entries[self._piece] = self.rows
+            self._starts[self._piece] = self.rows
             getattr(self, self._piece)()
-        return self._entries
+        return self._starts
 
     def forward(self) -> None:
         """Layers forward, in training."""
@@ -131,5 +131,5 @@ class PieceProgram(Program):
             parts[-1] = source
             return
         self.gradient_emitter.halt(phase=phase, step=0, goes_on=True)
-        self._entries[piece_entry(self._piece, len(parts))] = self.rows
+        self._starts[part_name(self._piece, len(parts))] = self.rows
         parts.append(source)

@@ -21,7 +21,7 @@ from hypercast.host.compiler.lowering import fitting
 from hypercast.host.compiler.memory_map import LABELS, RANKS
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_records
-from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, piece_entry
+from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, part_name
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
@@ -44,7 +44,7 @@ class Pieces:
     Parameters
     ----------
     job : Job
-        The programs: their entries are ``PIECES``, and parts of them.
+        The programs: their names are ``PIECES``, and parts of them.
     layers : range
         Layers of the share, from 1.
     crossing : dict
@@ -63,8 +63,8 @@ class Pieces:
                    crossing={STEP_SUMS: [None], EVALUATE: [None]})
 
     def parts(self, piece: str) -> list[tuple[str, Tensor | None]]:
-        """Entry of each part of a piece, and what has to cross before it."""
-        return [(piece_entry(piece, number), name)
+        """Program of each part of a piece, and what has to cross before it."""
+        return [(part_name(piece, number), name)
                 for number, name in enumerate(self.crossing[piece])]
 
     @cached_property
@@ -73,8 +73,8 @@ class Pieces:
         entries = list(self.job.tensors)
         found = {}
         for piece in self.crossing:
-            words = (word for entry, _ in self.parts(piece)
-                     for word in self.job.instructions(entry))
+            words = (word for program, _ in self.parts(piece)
+                     for word in self.job.instructions(program))
             found[piece] = frozenset(
                 entries[fields["o"]] for fields in map(decode, words)
                 if fields["opcode"] == Opcode.DRAIN
@@ -150,8 +150,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         program.layers, program.shared = layers, shared
         return program
 
-    program, entries = fitting(empty, lambda program: program.emit(PIECES), config.program_rows)
+    program, starts = fitting(empty, lambda program: program.emit(PIECES), config.program_rows)
     assert isinstance(program, PieceProgram)
-    job = assembled(model, layout, plan, program, entries, images, exponents)
+    job = assembled(model, layout, plan, program, starts, images, exponents)
     verify(job)
     return Pieces(job=job, layers=layers, crossing=program.crossing)

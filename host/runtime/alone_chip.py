@@ -77,7 +77,7 @@ class AloneChip(Chip, TrainingDevice):
         metrics, cycles = self._run("train", meanwhile=self._bring)
         if record:
             self.profile = profile(self._transport.timeline(), self.job,
-                                   self.job.entries["train"], cycles, self.counters)
+                                   self.job.starts["train"], cycles, self.counters)
         self.saturations = saturations + self._saturated
         self.train_cycles += before + cycles
         self._summed = self._following
@@ -182,7 +182,7 @@ class AloneChip(Chip, TrainingDevice):
         self.take(self._sample, self._following)
 
     def evaluate(self) -> Metrics:
-        if "evaluate" not in self.job.entries:
+        if "evaluate" not in self.job.starts:
             raise InputError("a program whose steps work ahead cannot evaluate")
         metrics, cycles = self._run("evaluate")
         self.evaluate_cycles += cycles

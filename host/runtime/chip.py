@@ -77,7 +77,7 @@ class Chip(Device):
         self.job = self._loaded = job
         self._limits.clear()
         self.driver.load(job)
-        if "load" in job.entries:
+        if "load" in job.starts:
             self._execute(job, "load")
 
     def _set_step(self) -> None:
@@ -115,25 +115,25 @@ class Chip(Device):
     def _bring_back(self) -> None:
         """Bring the sample that the training was on when the chip was lent."""
 
-    def run_lent(self, job: Job, entry: str) -> None:
+    def run_lent(self, job: Job, program: str) -> None:
         """While the chip is lent, run a program of an evaluation, whose cycles count as such."""
-        self.evaluate_cycles += self.driver.run(job.start(entry), limit=most_moves(job, entry))
+        self.evaluate_cycles += self.driver.run(job.start(program), limit=most_moves(job, program))
         self._counters = None
 
-    def _run(self, entry: str,
+    def _run(self, program: str,
              meanwhile: Callable[[], None] = lambda: None) -> tuple[Metrics, int]:
-        cycles = self._execute(self.job, entry, meanwhile)
+        cycles = self._execute(self.job, program, meanwhile)
         self._counters = None
         totals = self.driver.monitor.totals([SATURATIONS, *METRIC_COUNTERS])
         self._saturated = totals[SATURATIONS]
         return counted_metrics(totals, self.job, self._model.sample), cycles
 
-    def _execute(self, job: Job, entry: str,
+    def _execute(self, job: Job, program: str,
                  meanwhile: Callable[[], None] = lambda: None) -> int:
         """Run a program of the job that is loaded; returns its cycles."""
-        if entry not in self._limits:
-            self._limits[entry] = most_moves(self._loaded, entry)
-        return self.driver.run(job.start(entry), limit=self._limits[entry], meanwhile=meanwhile)
+        if program not in self._limits:
+            self._limits[program] = most_moves(self._loaded, program)
+        return self.driver.run(job.start(program), limit=self._limits[program], meanwhile=meanwhile)
 
     @property
     def counters(self) -> dict[str, list[int]]:

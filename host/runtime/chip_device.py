@@ -234,17 +234,17 @@ class ChipDevice(Chip, PartDevice):
             it takes now is added.
         """
         saturations, taken = 0, {} if taken is None else taken
-        for number, (entry, name) in enumerate(self.pieces.parts(piece)):
+        for number, (program, name) in enumerate(self.pieces.parts(piece)):
             if name is not None:
                 if (piece, number) not in taken:
                     taken[piece, number] = self._brought(name, transposed=piece == BACKWARD)
                 write_rows(self.driver, self.job, name, taken[piece, number],
                            first=len(self._sample.labels))
             if piece == EVALUATE:
-                metrics, cycles = self._run(entry)
+                metrics, cycles = self._run(program)
                 self.evaluate_cycles += cycles
             else:
-                metrics = self._piece(entry)
+                metrics = self._piece(program)
             saturations += self._saturated
         return metrics, saturations
 
@@ -260,14 +260,14 @@ class ChipDevice(Chip, PartDevice):
             rows_of, job.regions[name].columns, transposed=transposed, name=name,
             exponent=driver.exponent_entry(job, entry)[0])
 
-    def _piece(self, entry: str) -> Metrics:
+    def _piece(self, program: str) -> Metrics:
         """Run a program of a step."""
         if self._ended:
             self._of_step, self._phases_of_step, self._ended = {}, {}, False
-        metrics, cycles = self._run(entry)
+        metrics, cycles = self._run(program)
         self.train_cycles += cycles
         if self._observer:
-            self._observer.spend(entry, cycles)
+            self._observer.spend(program, cycles)
         for name, values in super().counters.items():
             before = self._of_step.get(name, [0] * len(values))
             self._of_step[name] = [sum(pair) for pair in zip(before, values, strict=True)]

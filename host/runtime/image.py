@@ -217,8 +217,8 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     fields = {
         "version": INTERFACE_VERSION, "config_hash": job.config.hash,
         "step_key": model.recipe.seed & 0xFFFFFFFF,
-        **{name: job.entries.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")},
-        "limit": limit_of(max(most_moves(job, entry) for entry in job.entries)),
+        **{name: job.starts.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")},
+        "limit": limit_of(max(most_moves(job, program) for program in job.starts)),
         "steps": model.recipe.epochs, "parameters": len(job.weights), "blocks": len(blocks)}
     body = io.BytesIO()
     _put(body, [fields[name] for name in HEADER[2:]])

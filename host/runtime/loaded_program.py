@@ -47,7 +47,7 @@ class LoadedProgram:
                 return decode(self._instruction(row))["step"]
             row += 1
         raise InputError(f"there is no program at row {entry}: row {row} was not loaded; load the "
-                         f"job first, and start at one of its entries")
+                         f"job first, and start at one of its starts")
 
     def _instruction(self, row: int) -> int:
         return sum(self._words.get(row * _ROW_WORDS + index, 0) << 32 * index

@@ -61,7 +61,7 @@ def test_load_is_what_the_python_driver_loads(driver, image):
     Driver(expected, SMALL).load(JOB)
     assert chip.window == expected.window
     assert (chip["step"], chip["step_key"]) == (0, MODEL.recipe.seed)
-    assert ((register("control"), Control.START) in chip.writes) == ("load" in JOB.entries)
+    assert ((register("control"), Control.START) in chip.writes) == ("load" in JOB.starts)
 
 
 def test_learning_rates_change_with_the_step(driver, image):
@@ -72,10 +72,10 @@ def test_learning_rates_change_with_the_step(driver, image):
     assert device.steps() == MODEL.recipe.epochs
     for step in range(device.steps()):
         device.train()
-        assert chip["entry"] == JOB.entries["train"]
+        assert chip["entry"] == JOB.starts["train"]
         assert (chip.window[0, Space.PROGRAM] != program) == (step >= 2), step
     device.evaluate()
-    assert chip["entry"] == JOB.entries["evaluate"]
+    assert chip["entry"] == JOB.starts["evaluate"]
     assert device.cycles() == 1500
 
 
@@ -160,7 +160,7 @@ def test_each_program_is_started_with_the_limit_of_the_longest(driver, image):
     device.load(image)
     device.train()
     limits = [value for address, value in chip.writes if address == register("limit")]
-    assert limits == [limit_of(max(most_moves(JOB, entry) for entry in JOB.entries))] * 2
+    assert limits == [limit_of(max(most_moves(JOB, entry) for entry in JOB.starts))] * 2
 
 
 @pytest.mark.parametrize("error", Error)

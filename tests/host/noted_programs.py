@@ -205,7 +205,7 @@ def _lists(job):
 
 def _rest(job):
     return [job.row_table, job.messages, job.deliveries, job.edges, float(job.imbalance),
-            sorted(job.entries.items()), [*map(str, job.phases)], sorted(job.tensors.items()),
+            sorted(job.starts.items()), [*map(str, job.phases)], sorted(job.tensors.items()),
             sorted((key, value.base, value.height, value.panels)
                    for key, value in job.weights.items())]
 

@@ -236,7 +236,7 @@ def test_a_transfer_that_fails_and_the_chip_after_it(chip):
     job = compile_job(model, WIDE)
     device = AloneChip(chip, job, model)
     place = bulk_address(1, Space.GRADIENTS, 64)
-    chip.write(register("entry"), job.entries["train"])
+    chip.write(register("entry"), job.starts["train"])
     chip.write(register("control"), Control.START)
     with pytest.raises(TransportError, match=r"bulk write at 0x180000040 was refused with resp"):
         chip.write_bulk(bulk_address(1, Space.WEIGHTS, 64), bytes(64))

@@ -37,7 +37,7 @@ def find(device, opcode):
     fields = [decode(word) for word in device.job.instructions("train")]
     row = next(row for row, entry in enumerate(fields)
                if entry["opcode"] == opcode and not entry.get("prefetch"))
-    return device.job.entries["train"] + row, fields[row]
+    return device.job.starts["train"] + row, fields[row]
 
 
 def test_edges_that_never_come(device):
@@ -111,7 +111,7 @@ def test_programs_end_whatever_they_find_in_memory(device):
 
 
 def test_unknown_opcode(device):
-    row = device.job.entries["train"] + 3
+    row = device.job.starts["train"] + 3
     device.driver.patch(row, 0xF)
     with pytest.raises(DeviceError, match=rf"error <Error\.OPCODE: 1>; program row {row}, "):
         device.train_step()

@@ -65,7 +65,7 @@ def test_counters_of_phases_are_the_registers(config):
     model = GraphTraining(
         graph=Graph.load("karate"), config=config, hidden=(8,), dropout=0.5).model()
     job = compile_job(model, config)
-    first, program = job.entries["train"], list(job.program)
+    first, program = job.starts["train"], list(job.program)
     for row in range(first, first + len(job.instructions("train"))):
         program[row] |= (1 << len(Engine)) - 1 << 4  # field ``waits``: one after the other
     job = dataclasses.replace(job, program=program)

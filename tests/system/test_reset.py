@@ -57,7 +57,7 @@ def test_a_program_that_was_stopped(training):
     rng = random.Random(1)
     for _ in range(4):
         check(training)
-        transport.write(register("entry"), job.entries["train"])
+        transport.write(register("entry"), job.starts["train"])
         transport.write(register("control"), Control.START)
         transport.wait(rng.randrange(1, 600))
         transport.write(register("control"), Control.STOP)
@@ -71,7 +71,7 @@ def test_a_host_that_was_killed(training):
     rng = random.Random(2)
     for _ in range(6):
         device = check(training)
-        transport.write(register("entry"), job.entries["train"])
+        transport.write(register("entry"), job.starts["train"])
         transport.write(register("control"), Control.START)
         transport.wait(rng.randrange(1, 700))
         with pytest.raises(DeviceError, match="is running a program"):

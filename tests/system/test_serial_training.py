@@ -99,7 +99,7 @@ def start_forever(board):
     transport, model = SerialTransport(board), TRAINING.model()
     transport.reset()
     device = AloneChip(transport, compile_job(model, TINY), model)
-    transport.write(register("entry"), device.job.entries["train"])
+    transport.write(register("entry"), device.job.starts["train"])
     transport.write(register("repeat"), 1000)
     transport.write(register("control"), Control.START)
     assert Status(transport.read(register("status"))) & Status.RUNNING

@@ -114,15 +114,15 @@ def transcript(model: InitialModel, config: Config) -> list[Access]:
     chip = _Recorder(config)
     driver = Driver(chip, config)
     driver.load(job)
-    if "load" in job.entries:
-        chip.run(job.entries["load"])
+    if "load" in job.starts:
+        chip.run(job.starts["load"])
     driver.set_step(0, oracle.rules.step_key(0))
     changes = list(step_blocks(job, model))
     for step in range(model.recipe.epochs):
         for when, block in changes:
             if when == step:
                 driver.write(block)
-        chip.run(job.entries["train"])
+        chip.run(job.starts["train"])
         oracle.train_step()
     chip.comparing = True
     write_state(driver, job, model.network, oracle.state())

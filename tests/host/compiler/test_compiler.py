@@ -157,8 +157,8 @@ def check_program(model, config, job):
     """The program decodes, fits, ends where it should, and updates every portion once."""
     names = [decode(word)["opcode"].name for word in job.program]
     ends = [row for row, name in enumerate(names) if name == "HALT"]
-    assert ends == [*sorted(row - 1 for row in job.entries.values() if row), len(names) - 1]
-    assert {"train", "evaluate"} <= set(job.entries) <= {"load", "train", "evaluate"}
+    assert ends == [*sorted(row - 1 for row in job.starts.values() if row), len(names) - 1]
+    assert {"train", "evaluate"} <= set(job.starts) <= {"load", "train", "evaluate"}
     assert [row for row, name in enumerate(names) if name == "UPDATE"] == \
         [row for row, _ in job.updates]
     portions = [name for name, weights in job.weights.items() for _ in weights.portions]
@@ -301,7 +301,7 @@ def test_a_job_for_several_samples():
     model = InitialModel.of(network, RECIPE, replace(small, features=sparse))
     config = SAMPLED.replace(operand_words=1024, accumulator_rows=256)
     job = compile_job(model, config, capacity=Capacity.of([small]))
-    assert list(job.entries) == ["train", "evaluate"] and job.labels.weighted
+    assert list(job.starts) == ["train", "evaluate"] and job.labels.weighted
     assert job.regions["X"].columns == network.features
     program = list(map(decode, job.program))
     assert {entry["digits"] for entry in program if "digits" in entry} == {config.digits}

@@ -17,7 +17,7 @@ CONFIG = SMALL.replace(program_rows=512, weight_rows=512, tensors=64)
 
 def programs(part):
     """The decoded instructions of each program."""
-    return {entry: [*map(decode, part.job.instructions(entry))] for entry in part.job.entries}
+    return {entry: [*map(decode, part.job.instructions(entry))] for entry in part.job.starts}
 
 
 @pytest.mark.parametrize(("name", "additions", "stored"), [
@@ -29,7 +29,7 @@ def test_a_program_for_each_tensor(name, additions, stored):
     """Each drains its tensor, and nothing else; what is stored in it has a new exponent."""
     [part] = compile_evaluation(named_model(name, config=CONFIG, **additions), CONFIG)
     assert part.stored == tuple(f"{tensor}.eval" for tensor in stored)
-    assert [*part.job.entries] == [*part.stored, LOSS]
+    assert [*part.job.starts] == [*part.stored, LOSS]
     assert not part.inputs
     numbers = part.job.tensors
     for entry, program in programs(part).items():
@@ -77,7 +77,7 @@ def test_layer_by_layer(orders):
     assert [part.inputs for part in parts] == [(), ("H1.eval",), ("H2.eval",)]
     assert [{*part.job.weights} for part in parts] == [
         {f"W{number}", f"b{number}"} for number in (1, 2, 3)]
-    assert [LOSS in part.job.entries for part in parts] == [False, False, True]
+    assert [LOSS in part.job.starts for part in parts] == [False, False, True]
     assert [FEATURES in part.job.regions for part in parts] == [True, False, False]
     [whole] = compile_evaluation(model, config.replace(channel_words=4096))
     assert [name for part in parts for name in part.stored] == [*whole.stored]

@@ -74,8 +74,8 @@ def test_both_programs_stay_where_there_is_room():
     model = small_model(orders=AGGREGATE_FIRST, dropout=0.0)
     job = compile_job(model, CONFIG, ahead=True)
     assert job.places == (0, len(job.program)) and job.row_entries == (0, len(job.row_table[0]))
-    assert job.after_step().start("train") == len(job.program) + job.entries["train"]
+    assert job.after_step().start("train") == len(job.program) + job.starts["train"]
     rows = 1 << (len(job.program) - 1).bit_length()
     tight = compile_job(model, CONFIG.replace(program_rows=rows), ahead=True)
     assert 2 * len(tight.program) > rows and tight.places == (0, 0)
-    assert tight.after_step().start("train") == tight.entries["train"]
+    assert tight.after_step().start("train") == tight.starts["train"]

@@ -23,8 +23,8 @@ def test_matrices_of_a_training_step(orders):
 def test_programs_follow_each_other():
     """Each up to its HALT; the vertices of a job are those with labels."""
     job = compile_job(small_model(), SMALL.replace(operand_words=64))
-    assert list(job.entries) == ["load", "train", "evaluate"]
-    parts = [job.instructions(entry) for entry in job.entries]
+    assert list(job.starts) == ["load", "train", "evaluate"]
+    parts = [job.instructions(entry) for entry in job.starts]
     assert [word for part in parts for word in part] == job.program
     for part in parts:
         opcodes = [decode(word)["opcode"] for word in part]

@@ -261,7 +261,7 @@ def test_steps_in_pieces(features, orders, optimiser):
     model = small_model(small_graph(features=features, classes=2), hidden=(3,), orders=orders,
                         dropout=0.0, optimiser=optimiser)
     job = compile_job(model, CONFIG, pieces=True)
-    assert job.pieces and "train" not in job.entries
+    assert job.pieces and "train" not in job.starts
     sums, update = (list(map(decode, job.instructions(entry))) for entry in (
         "step_sums", "update"))
     assert [entry["opcode"] for entry in update[:-1]] == [Opcode.UPDATE] * (len(update) - 1)

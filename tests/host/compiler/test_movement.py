@@ -41,7 +41,7 @@ def test_other_programs_move_less():
 def test_every_program_has_a_limit(name):
     """At least its instructions; what may be brought beside it counts where that is done."""
     for job in noted_programs.jobs(name):
-        for entry in job.entries:
+        for entry in job.starts:
             limit = most_moves(job, entry)
             assert limit > 2 * len(job.instructions(entry))
             beside = sum(region.words for region in job.regions.values())

@@ -23,7 +23,7 @@ CONFIG = SMALL.replace(weight_rows=1024, channel_words=16384, program_rows=2048,
 def passes(model, config):
     """The job, and decoded instructions: of loading and a training step, and an evaluation."""
     job = compile_job(model, config)
-    load = job.instructions("load") if "load" in job.entries else []
+    load = job.instructions("load") if "load" in job.starts else []
     return job, [[decode(word) for word in [*load, *job.instructions(entry)]]
                  for entry in ("train", "evaluate")]
 

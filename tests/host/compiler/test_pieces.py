@@ -51,7 +51,7 @@ def test_a_run_of_layers(layers):
     """It has its own parameters only, and just what it reads and writes."""
     pieces = compile_pieces(small_model(hidden=(4, 5), config=CONFIG), CONFIG, layers=layers)
     job = pieces.job
-    assert list(job.entries) == list(PIECES)
+    assert list(job.starts) == list(PIECES)
     assert pieces.crossing == {name: [None] for name in PIECES}
     assert {name.layer for name in job.weights} == set(layers)
     hidden = {name.layer for name in job.regions if isinstance(name, Tensor)

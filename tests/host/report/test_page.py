@@ -57,7 +57,7 @@ def keep(folder, config=SMALL, *, epochs=2, chip=True):
         timeline = timeline._replace(
             cycle=timeline.cycle[mine], core=timeline.core[mine], busy=timeline.busy[mine],
             counters=timeline.counters[:, :1])
-    found = profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
+    found = profile(timeline, job, job.starts["train"], FIRST + STEP * count, counters)
     kept.step(2, found, config)
     return found
 

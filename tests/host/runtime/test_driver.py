@@ -96,7 +96,7 @@ def test_loading_resets_a_chip_that_did_not_finish(job):
     driver.load(job)
     assert (register("control"), Control.RESET) not in chip.writes
     with pytest.raises(DeviceTimeoutError):
-        driver.run(job.entries["train"], limit=1)
+        driver.run(job.starts["train"], limit=1)
     with pytest.raises(DeviceError, match="is running a program"):
         driver.patch(0, 0)
     for resets in (1, 1):  # the second load finds it clean
@@ -197,7 +197,7 @@ def test_a_job_replaces_the_program(job):
     driver = Driver(FakeChip(SMALL), SMALL)
     driver.patch(len(job.program), encode(Opcode.HALT))
     driver.load(job)
-    driver.run(job.entries["train"], limit=LIMIT)
+    driver.run(job.starts["train"], limit=LIMIT)
     with pytest.raises(DeviceError, match="there is no program at row"):
         driver.run(len(job.program), limit=LIMIT)
 
@@ -207,9 +207,9 @@ def test_training_steps_are_counted(job):
     driver = Driver(chip, SMALL)
     driver.load(job)
     driver.set_step(0xFFFFFFFF, 5)
-    driver.run(job.entries["evaluate"], limit=LIMIT)
+    driver.run(job.starts["evaluate"], limit=LIMIT)
     assert (chip["step"], chip["step_key"]) == (0xFFFFFFFF, 5)
-    driver.run(job.entries["train"], limit=LIMIT)
+    driver.run(job.starts["train"], limit=LIMIT)
     assert (chip["step"], chip["step_key"]) == (0, STEP_KEY_INCREMENT + 5)
 
 
@@ -233,7 +233,7 @@ def test_a_step_that_is_counted_otherwise_is_found(job, entry, name, change, mes
     monkeypatch.setattr(chip, "_count", miscount)
     with pytest.raises(DeviceError, match=rf"lost count of training steps \({message}\): the "
                                           r"program did not do .* void; load the device again"):
-        driver.run(job.entries[entry], limit=LIMIT)
+        driver.run(job.starts[entry], limit=LIMIT)
 
 
 def test_a_chip_that_was_reset_is_found(job):
@@ -241,10 +241,10 @@ def test_a_chip_that_was_reset_is_found(job):
     driver = Driver(chip, SMALL)
     driver.load(job)
     driver.set_step(3, 7)
-    driver.run(job.entries["train"], limit=LIMIT)
+    driver.run(job.starts["train"], limit=LIMIT)
     chip["step"] = 0
     with pytest.raises(DeviceError, match=r"\(step is 0x0, not 0x4\): it was reset, or another"):
-        driver.run(job.entries["train"], limit=LIMIT)
+        driver.run(job.starts["train"], limit=LIMIT)
 
 
 @pytest.mark.parametrize(("register_name", "value", "message"), [
@@ -294,7 +294,7 @@ def test_timeout_is_reported_with_state():
 
 
 def test_errors_are_reported_and_cleared(job):
-    row = job.entries["evaluate"] - 2
+    row = job.starts["evaluate"] - 2
     chip = FakeChip(SMALL, error=Error.EXPONENT | Error.NETWORK, pc=row)
     driver = Driver(chip, SMALL)
     driver.load(job)

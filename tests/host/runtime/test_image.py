@@ -52,7 +52,7 @@ def test_header(image):
     assert (header["version"], header["config_hash"]) == (INTERFACE_VERSION, SMALL.hash)
     assert (header["step_key"], header["steps"]) == (77, 5)
     assert {name: header[name] for name in ("load", "train", "evaluate")} == {
-        name: JOB.entries.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")}
+        name: JOB.starts.get(name, NO_ENTRY) for name in ("load", "train", "evaluate")}
 
 
 def test_parameters(image):

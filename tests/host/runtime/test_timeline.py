@@ -47,7 +47,7 @@ def found(job):
     timeline = recording(job)
     count = len(timeline.issued)
     counters = {name: [count, 3 * count] for name in COUNTERS}
-    return profile(timeline, job, job.entries["train"], FIRST + STEP * count, counters)
+    return profile(timeline, job, job.starts["train"], FIRST + STEP * count, counters)
 
 
 def test_instructions(job, found):
@@ -58,7 +58,7 @@ def test_instructions(job, found):
     for name, instruction in zip(names, found.instructions, strict=True):
         assert name.split()[0] == decode(job.program[instruction.row])["opcode"].name
     assert [instruction.row for instruction in found.instructions] == \
-        list(range(job.entries["train"], job.entries["evaluate"] - 1))
+        list(range(job.starts["train"], job.starts["evaluate"] - 1))
     assert found.instructions[0].phase == PhaseName(PhaseKind.FORWARD, 1)
     assert {one.phase for one in found.instructions if one.name == "DRAIN Z2"} == {
         PhaseName(PhaseKind.FORWARD, 2)}
@@ -74,7 +74,7 @@ def test_a_gradient_is_named_by_its_right_operand_in_whatever_channel(model):
     job = compile_job(model, SMALL)
     timeline = recording(job)
     count = len(timeline.issued)
-    names = profile(timeline, job, job.entries["train"], FIRST + STEP * count,
+    names = profile(timeline, job, job.starts["train"], FIRST + STEP * count,
                     {name: [count, 3 * count] for name in COUNTERS}).instructions
     gradients = [one for one in names if one.fields["opcode"] == Opcode.GRADIENT]
     assert gradients
@@ -114,7 +114,7 @@ def test_counters_that_wrap(job):
     timeline = timeline._replace(counters=timeline.counters + near)
     count = len(timeline.issued)
     final = (np.array([count, 3 * count]) + near).astype(np.uint32)
-    found = profile(timeline, job, job.entries["train"], 10_000,
+    found = profile(timeline, job, job.starts["train"], 10_000,
                     {name: final for name in COUNTERS})
     assert found.instructions[7].counters["sent"] == [1, 3]
 
@@ -122,7 +122,7 @@ def test_counters_that_wrap(job):
 def test_another_program_is_refused(job):
     timeline = recording(job)
     counters = {name: [0, 0] for name in COUNTERS}
-    halt = job.entries["evaluate"] - 1
+    halt = job.starts["evaluate"] - 1
     with pytest.raises(ValueError, match=f"instruction 0 of the timeline is not that of program "
                                          f"row {halt}; record"):
         profile(timeline, job, halt, 10_000, counters)

@@ -21,7 +21,7 @@ def run():
     job = compile_job(small_model(), SMALL)
     timeline = recording(job)
     cycles = FIRST + STEP * len(timeline.issued)
-    return profile(timeline, job, job.entries["train"], cycles,
+    return profile(timeline, job, job.starts["train"], cycles,
                    {name: [5000, 5000] for name in COUNTERS})
 
 

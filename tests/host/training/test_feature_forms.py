@@ -58,7 +58,7 @@ def compiled(graph, model, recipe, dropout):
     state = device.state()
     return {
         "orders": [layer.order for layer in found.model.network.layers],
-        "program": job.program, "entries": job.entries, "row table": job.row_table,
+        "program": job.program, "entries": job.starts, "row table": job.row_table,
         "regions": sorted(map(str, job.regions.values())),
         "images": [[(name, words.tobytes()) for name, words in image] for image in job.images],
         "exponents": state.exponents, "parameters": parameters_of(state)}
