@@ -5,16 +5,20 @@ import os
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+from hypercast.host.processes.board_processes import BoardProcesses
+from hypercast.host.processes.mpirun import COMMAND_LINE
 from hypercast.safe_path import PYTHON
 
-__all__ = ["PREPARING", "children", "peaks", "ranks_below", "strike", "train"]
+__all__ = ["PREPARING", "children", "on_boards", "peaks", "ranks_below", "strike", "train"]
 
-_MAIN = "from hypercast.host.cli import main; main()"
 _RANK = "OMPI_COMM_WORLD_RANK"
 _PATIENCE = 120
+#: How long a board waits for another.
+_SECONDS = 600.0
 #: What stands for a rank, for a process that the leader started to prepare the graph.
 PREPARING = -1
 
@@ -22,8 +26,18 @@ PREPARING = -1
 def train(*arguments: object) -> "subprocess.Popen[str]":
     """``hypercast train`` in a process of its own."""
     return subprocess.Popen(
-        [*PYTHON, "-c", _MAIN, "train", *map(str, arguments)],
+        [*PYTHON, "-c", COMMAND_LINE, "train", *map(str, arguments)],
         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def on_boards(boards: int, function: Callable[..., None], *arguments: object) -> Any:
+    """The answer of a function that so many processes run, each with its group; see there."""
+    processes = BoardProcesses(boards, _SECONDS, function, *arguments, progress=lambda text: None,
+                               hint=lambda: "run the bench again")
+    try:
+        return processes.hear()
+    finally:
+        processes.finish(None)
 
 
 def ranks_below(pid: int) -> Iterator[tuple[int, int]]:

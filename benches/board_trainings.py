@@ -2,34 +2,27 @@
 """Small trainings of all kinds, by several processes in one go: what each ends with."""
 
 import hashlib
-import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
-from hypercast.errors import ToolError
+from hypercast.benches.board_processes import on_boards
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.processes.child_process import Parent
 from hypercast.host.processes.group import Group
-from hypercast.host.processes.launcher import environment, mpirun
-from hypercast.host.processes.mpi_group import world
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
 from hypercast.reference.training_state import TrainingState
-from hypercast.safe_path import PYTHON
 
 __all__ = ["SCHEMES", "digests", "state_digest"]
 
 #: Schemes by what they are called.
 SCHEMES = {"samples in parallel": "samples", "graph in parallel": "graph",
            "layers in a pipeline": "layers"}
-_MAIN = "from hypercast.benches.board_trainings import main; main()"
-_SECONDS = 600
 #: The chip that boards have, if it is one, with room for these trainings.
 _PRESET = "test"
 _ROOM: dict[str, Any] = {"channel_words": 16384, "program_rows": 4096, "weight_rows": 1024,
@@ -55,22 +48,15 @@ def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
     """
     if boards == 1:
         return dict(_trained(None, devices))
-    found = subprocess.run(
-        [*mpirun(boards), "-n", str(boards), *PYTHON, "-c", _MAIN, devices],
-        capture_output=True, text=True, env=environment(boards))
-    if found.returncode:
-        raise ToolError(f"trainings on {boards} boards ({devices}) failed: "
-                        f"{found.stderr[-2000:]}")
-    *_, last = found.stdout.strip().splitlines()
-    kept: dict[str, list[str]] = json.loads(last)
-    return kept
+    found: dict[str, list[str]] = on_boards(boards, _train, devices)
+    return found
 
 
-def main() -> None:
-    """What each process runs."""
-    found = dict(_trained(world(_SECONDS), *sys.argv[1:]))
-    if found:
-        print(json.dumps(found))
+def _train(group: Group, parent: Parent | None, devices: str) -> None:
+    """What each process does."""
+    found = dict(_trained(group, devices))
+    if parent:
+        parent.answer(found)
 
 
 def _trained(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]]]:

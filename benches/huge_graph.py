@@ -5,9 +5,7 @@ So its peak of memory is that of the graph alone.
 """
 
 import time
-from collections.abc import Callable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +17,12 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
+from hypercast.host.processes.child_process import in_child_process
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
-from hypercast.safe_path import safe_path
 
 __all__ = ["huge_graph"]
 
@@ -52,9 +50,8 @@ def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Confi
         Called with a line of text.
     """
     progress(f"a graph of {edges:,} edges, in a process of its own")
-    with safe_path(), ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
-        merged, compiled, parts = process.submit(
-            _measure, vertices, edges, widths, config).result()
+    merged, compiled, parts = next(in_child_process(
+        "measures a huge graph", _measure, vertices, edges, widths, config, progress=progress))
     title = "huge graph: "
     figures = [Figure(name=f"{title}vertices", value=vertices),
                Figure(name=f"{title}edges, both directions", value=merged)]
@@ -72,8 +69,9 @@ def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Confi
 _COMPILING = "messages, planes chosen, and their images"
 
 
-def _measure(vertices: int, edges: int, widths: Sequence[int],
-             config: Config) -> tuple[int, int, list[tuple[str, float, float]]]:
+def _measure(vertices: int, edges: int, widths: Sequence[int], config: Config, *,
+             progress: Callable[[str], None]) -> Iterator[
+                 tuple[int, int, list[tuple[str, float, float]]]]:
     """Edges, those that were compiled, and name, processor time and peak memory of each part."""
     parts: list[tuple[str, float, float]] = []
 
@@ -107,7 +105,7 @@ def _measure(vertices: int, edges: int, widths: Sequence[int],
                     batch_size=min(_TARGETS, len(targets)))
     timed(f"{_BATCHES} batches of {_TARGETS:,} vertices, sampled", lambda: [
         sampler.batch(*divmod(number, len(sampler))) for number in range(_BATCHES)])
-    return graph.edges.nnz, count, parts
+    yield graph.edges.nnz, count, parts
 
 
 def _pairs(vertices: int, count: int) -> IntArray:

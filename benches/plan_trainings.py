@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Plans of several boards, and what the boards' virtual clocks say when they are trained."""
 
-import json
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from hypercast.errors import ToolError
+from hypercast.benches.board_processes import on_boards
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.description.description import Description
 from hypercast.host.description.device import Device
@@ -31,21 +29,17 @@ from hypercast.host.planner.strategies.pipedream import DISCIPLINE as STASHING
 from hypercast.host.planner.strategies.pipedream import TWO_VERSIONS
 from hypercast.host.planner.strategies.samples import evaluated_samples
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
+from hypercast.host.processes.child_process import Parent
 from hypercast.host.processes.group import Group
-from hypercast.host.processes.launcher import environment, mpirun
-from hypercast.host.processes.mpi_group import world
 from hypercast.host.schemes.share import Share
 from hypercast.host.training.planning import assignment_of, planned_description, problem_of
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
-from hypercast.safe_path import PYTHON
 
 __all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
 
 #: Boards of each training.
 BOARDS = 4
-_MAIN = "from hypercast.benches.plan_trainings import main; main()"
-_SECONDS = 600
 #: Boards of the cluster ``mixed``: two of each kind.
 _MIXED = ("vcu128-0", "vcu128-1", "u50-0", "u50-1")
 _SLOW = "vcu128-4-slow"
@@ -213,23 +207,16 @@ TRAININGS = (
 
 def measured() -> list[tuple[str, float, float]]:
     """For each training: its name, and the seconds of a step as planned and as trained."""
-    found = subprocess.run([*mpirun(BOARDS), "-n", str(BOARDS), *PYTHON, "-c", _MAIN],
-                           capture_output=True, text=True, env=environment(BOARDS))
-    if found.returncode:
-        raise ToolError(f"trainings by plans failed: {found.stderr[-2000:]}")
-    *_, last = found.stdout.strip().splitlines()
-    kept: list[tuple[str, float, float]] = json.loads(last)
-    return kept
+    found: list[tuple[str, float, float]] = on_boards(BOARDS, _train)
+    return found
 
 
-def main() -> None:
-    """What each process runs."""
-    group = world(_SECONDS)
-    assert group
+def _train(group: Group, parent: Parent | None) -> None:
+    """What each process does."""
     found = [(training.name, *seconds) for training in TRAININGS
              for seconds in seconds_of(training, group)]
-    if found:
-        print(json.dumps(found))
+    if parent:
+        parent.answer(found)
 
 
 def seconds_of(training: PlannedTrial, group: Group) -> Iterator[tuple[float, float]]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from hypercast.host.commands.options import Command
-from hypercast.host.processes.starter import started
+from hypercast.host.processes.launcher_variables import started
 from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["Resumption", "interruptible"]

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.processes.starter import started
+from hypercast.host.processes.launcher_variables import started
 
 __all__ = ["make_console", "print_table"]
 

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from hypercast.host.processes.starter import started
+from hypercast.host.processes.launcher_variables import started
 
 __all__ = ["one_of_several"]
 

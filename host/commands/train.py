@@ -37,8 +37,8 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.description.description import Description
 from hypercast.host.files.durable_file import require_writable
 from hypercast.host.planner.plan_file import plan_boards
-from hypercast.host.processes.launcher import launch
 from hypercast.host.processes.mpi_group import world
+from hypercast.host.processes.mpirun import launch
 from hypercast.host.processes.virtual_time import write_timeline
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace

@@ -8,49 +8,39 @@ import queue
 import select
 import socket
 import subprocess
-import sys
 import tempfile
 import threading
 import time
 import warnings
 from collections.abc import Callable
-from multiprocessing.connection import Connection, wait
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from hypercast.errors import HypercastError
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.processes.apart import import_path, told
-from hypercast.host.processes.group import Group
-from hypercast.host.processes.launcher import environment, passed_on, places, reason, several
+from hypercast.host.processes.child_process import (
+    CODE,
+    GRACE,
+    Connection,
+    Kind,
+    Parent,
+    import_path,
+    show,
+)
+from hypercast.host.processes.launcher_variables import started
 from hypercast.host.processes.mpi_group import world
+from hypercast.host.processes.mpirun import Mpirun
 from hypercast.host.processes.own_folder import SHARED_MEMORY, OwnFolder
-from hypercast.host.processes.starter import started
 
-__all__ = ["BoardProcesses", "Parent"]
+__all__ = ["BoardProcesses"]
 
-_MAIN = "from hypercast.host.processes.board_processes import main; main()"
-_PROGRESS, _WARNING, _VALUE, _ERROR = "progress", "warning", "value", "error"
 #: Bytes that the path of a socket may have, everywhere.
 _LONGEST = 100
 #: Seconds from one look at whether processes are alive to the next.
 _PAUSE = 0.2
-#: Seconds that processes are given to end by themselves; and for what goes on when one has failed,
-#: so that of several that find the same, the first one is named.
-_GRACE, _PATIENCE = 10.0, 0.5
-
-
-class Parent(Protocol):
-    """The process that started all, as the leader talks with it."""
-
-    def receive(self) -> Any:
-        """What it says next; waits for it."""
-
-    def answer(self, value: object) -> None:
-        """Give it a value."""
-
-    def progress(self, text: str) -> None:
-        """Have it show a line of text."""
+#: Seconds for what goes on when a process has failed, so that of several that find the same, the
+#: first one is named.
+_PATIENCE = 0.5
 
 
 class BoardProcesses:
@@ -92,8 +82,7 @@ class BoardProcesses:
                                f"start hypercast train by mpirun")
         self._progress, self._hint = progress, hint
         self._connections: list[Connection] = []
-        self._notices: list[str] = []
-        self._said = False
+        self._received: queue.SimpleQueue[tuple[int, Kind, Any]] = queue.SimpleQueue()
         self._ended: str | None = None
         self._stack = contextlib.ExitStack()
         atexit.register(self.kill)
@@ -109,26 +98,40 @@ class BoardProcesses:
         path = str(self._folder() / "socket")
         server.bind(path)
         server.listen(count)
-        self._process = subprocess.Popen(
-            several(count, _MAIN, path), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True,
-            env={**environment(count), **places(self._stack),
-                 "PYTHONPATH": import_path(function)})
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
+        self._ranks = self._stack.enter_context(Mpirun(
+            count, CODE, path, variables={"PYTHONPATH": import_path(function)},
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True))
         found: dict[int, Connection] = {}
         while len(found) < count:
             if not select.select([server], [], [], _PAUSE)[0]:
-                if self._process.poll() is not None:
+                if self._ranks.process.poll() is not None:
                     raise self._failure()
                 continue
-            connection = Connection(server.accept()[0].detach())
+            connection = Connection(server.accept()[0])
             self._connections.append(connection)
-            with contextlib.suppress(EOFError, ConnectionError):
-                found[connection.recv()] = connection
+            with contextlib.suppress(EOFError):
+                found[connection.take()[1]] = connection
         self._connections = [found[rank] for rank in range(count)]
-        for connection in self._connections:
-            connection.send((seconds, function, arguments))
+        for rank, connection in found.items():
+            threading.Thread(target=self._listen, args=(rank, connection), daemon=True).start()
+            self._send(connection, (_join, (seconds, function, arguments)))
+
+    def _send(self, connection: Connection, value: object) -> None:
+        try:
+            connection.send(Kind.VALUE, value)
+        except EOFError:
+            raise self._failure() from None
+
+    def _listen(self, rank: int, connection: Connection) -> None:
+        """Take what comes of a rank, until its end."""
+        with contextlib.suppress(EOFError):
+            while True:
+                kind, content = connection.take()
+                if kind == Kind.END and rank:
+                    return  # it is done before the leader is
+                self._received.put((rank, kind, content))
+                del content
+        self._received.put((rank, Kind.END, None))
 
     def _folder(self) -> Path:
         """A folder of this user alone, whose path is short enough."""
@@ -138,17 +141,11 @@ class BoardProcesses:
         raise ClusterError(f"{tempfile.gettempdir()}, for temporary files, cannot be written to, "
                            f"or has too long a path; set TMPDIR to another folder")
 
-    def _read(self) -> None:
-        assert self._process.stderr
-        self._said, self._notices = passed_on(self._process.stderr, sys.stderr)
-
     def say(self, value: object) -> None:
         """Give the leader a value, and do not wait for it."""
         self._check()
         try:
-            self._connections[0].send(value)
-        except (ConnectionError, OSError):
-            raise self._failure() from None
+            self._send(self._connections[0], value)
         except BaseException:
             self.kill()
             raise
@@ -158,20 +155,14 @@ class BoardProcesses:
         self._check()
         try:
             while True:
-                for connection in wait(self._connections):
-                    assert isinstance(connection, Connection)
-                    try:
-                        kind, content = connection.recv()
-                    except (EOFError, ConnectionError):
-                        raise self._failure() from None
-                    if kind == _VALUE:
-                        return content
-                    if kind == _PROGRESS:
-                        self._progress(content)
-                    elif kind == _WARNING:
-                        warnings.warn_explicit(*content)
-                    else:
-                        raise self._first_error(connection, content)
+                rank, kind, content = self._received.get()
+                if kind == Kind.VALUE:
+                    return content
+                if kind == Kind.ERROR:
+                    raise self._first_error(rank, content)
+                if kind == Kind.END:
+                    raise self._failure()
+                show(kind, content, self._progress)
         except BaseException:
             self.kill()
             raise
@@ -180,39 +171,33 @@ class BoardProcesses:
         if self._ended:
             raise ClusterError(self._ended)
 
-    def _first_error(self, connection: Connection, error: BaseException) -> BaseException:
+    def _first_error(self, rank: int, error: BaseException) -> BaseException:
         """The error of the first board that found one, if others fail for the same reason."""
-        rank, end = self._connections.index(connection), time.monotonic() + _PATIENCE
-        while rank and (left := end - time.monotonic()) > 0:
-            for other in wait(self._connections[:rank], left):
-                assert isinstance(other, Connection)
-                with contextlib.suppress(EOFError, ConnectionError):
-                    kind, content = other.recv()
-                    if kind == _ERROR:
-                        rank, error = self._connections.index(other), content
-                        break
-            else:
-                continue
+        end = time.monotonic() + _PATIENCE
+        with contextlib.suppress(queue.Empty):
+            while rank:
+                other, kind, content = self._received.get(timeout=max(end - time.monotonic(), 0))
+                if kind == Kind.ERROR and other < rank:
+                    rank, error = other, content
         if rank and isinstance(error, HypercastError):
             error.args = (f"board {rank}: {error}", *error.args[1:])
         return error
 
     def _failure(self) -> ClusterError:
         """Why all have ended, or are to: one of them is gone."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            self._process.wait(_GRACE)
-        if self._process.poll() is None:
+        try:
+            self._ranks.wait(GRACE)
+        except subprocess.TimeoutExpired:
             return ClusterError(f"the process of a board is gone, and so all were ended; "
                                 f"{self._hint()}")
-        self._reader.join()
-        return ClusterError(reason(self._notices, self._process.returncode, self._hint()))
+        return ClusterError(self._ranks.reason(self._hint()))
 
     def finish(self, value: object) -> None:
         """Give the leader a last value, after which all end by themselves; else end them."""
         if not self._ended:
             with contextlib.suppress(ClusterError, subprocess.TimeoutExpired):
                 self.say(value)
-                self._process.wait(_GRACE)
+                self._ranks.wait(GRACE)
         self.kill()
 
     def kill(self) -> None:
@@ -222,72 +207,16 @@ class BoardProcesses:
                                       f"anew, {self._hint()}")
         for connection in self._connections:
             connection.close()  # which they notice
-        process = getattr(self, "_process", None)
-        if process:
-            process.terminate()
-            try:
-                process.wait(_GRACE)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-            self._reader.join()
-            process.stderr.close()
         self._stack.close()
 
 
-class _Line:
-    """The other end, in a process that was started."""
-
-    def __init__(self, path: str) -> None:
-        end = socket.socket(socket.AF_UNIX)
-        end.connect(path)
-        self._connection = Connection(end.detach())
-        one = started()
-        self._connection.send(one.rank if one else 0)
-        self._received: queue.SimpleQueue[Any] = queue.SimpleQueue()
-        self._lock = threading.Lock()
-        threading.Thread(target=self._listen, daemon=True).start()
-
-    def _listen(self) -> None:
-        """Take what comes; end when the other end is closed, which the kernel does in any case."""
-        try:
-            while True:
-                self._received.put(self._connection.recv())
-        except (EOFError, OSError):
-            os._exit(1)
-
-    def receive(self) -> Any:
-        return self._received.get()
-
-    def answer(self, value: object) -> None:
-        self.tell(_VALUE, value)
-
-    def progress(self, text: str) -> None:
-        self.tell(_PROGRESS, text)
-
-    def tell(self, kind: str, content: object) -> None:
-        with self._lock:
-            self._connection.send((kind, content))
-
-    def warn(self, message: Warning | str, category: type[Warning], filename: str, lineno: int,
-             file: object = None, line: str | None = None) -> None:
-        self.tell(_WARNING, (message, category, filename, lineno))
-
-
-def main() -> None:
-    """What each process runs."""
-    line = _Line(sys.argv[1])
-    try:
-        seconds, function, arguments = line.receive()
-        group: Group | None = world(seconds)
-        if group is None:
-            raise ClusterError("MPI finds the processes of the boards alone; install mpi4py and "
-                               "an mpirun that belong together: pip install "
-                               "'hypercast-gcn[cluster]'")
-        warnings.showwarning = line.warn if group.rank == 0 else lambda *_, **__: None
-        function(group, line if group.rank == 0 else None, *arguments)
-    except BaseException as error:
-        with contextlib.suppress(OSError):
-            line.tell(_ERROR, told(error))
-        time.sleep(_GRACE)  # until all are ended, so that mpirun says nothing of this one
-        os._exit(1)
+def _join(parent: Parent, seconds: float, function: Callable[..., None],
+          arguments: tuple[Any, ...]) -> None:
+    """What each process does."""
+    group = world(seconds)
+    if group is None:
+        raise ClusterError("MPI finds the processes of the boards alone; install mpi4py and "
+                           "an mpirun that belong together: pip install "
+                           "'hypercast-gcn[cluster]'")
+    warnings.showwarning = parent.warn if group.rank == 0 else lambda *_, **__: None
+    function(group, parent if group.rank == 0 else None, *arguments)

@@ -15,8 +15,8 @@ import numpy.typing as npt
 
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.processes.group import Group
+from hypercast.host.processes.launcher_variables import started
 from hypercast.host.processes.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
-from hypercast.host.processes.starter import started
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["MpiGroup", "world"]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A group whose messages take the virtual time that they would on a cluster's links."""
 
+import bisect
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,12 +14,11 @@ from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.processes.clock import BusyInterval, Clock
 from hypercast.host.processes.group import Group
-from hypercast.host.processes.port import Port
 from hypercast.host.processes.virtual_time import Seconds, VirtualTime
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.sample import Sample
 
-__all__ = ["TimedGroup", "boards_of"]
+__all__ = ["Inlet", "TimedGroup", "boards_of"]
 
 
 def boards_of(cluster: Cluster, count: int) -> tuple[Board, ...]:
@@ -65,7 +65,7 @@ class TimedGroup(Group):
                         if one != other}
         self._waiting = [board.transfers == NO_OVERLAP for board in boards]
         self._free: dict[str, float] = {}
-        self._inlet = Port()  # of messages that are not exchanged
+        self._inlet = Inlet()  # of messages that are not exchanged
         self._late = ""  # what is exchanged next, if it is needed later
         self._arrivals: dict[str, float] = {}
         self._clock = Clock(self._names[group.rank])
@@ -207,6 +207,35 @@ class TimedGroup(Group):
 
     def gather(self, value: Any) -> list[Any]:
         return self._group.gather(value)
+
+
+class Inlet:
+    """A way into a board: messages pass one at a time, in the first time that is left for each."""
+
+    def __init__(self) -> None:
+        self._begins: list[float] = []
+        self._ends: list[float] = []
+
+    def passed(self, ready: float, seconds: float) -> float:
+        """When a message is there that takes some seconds, and can begin when it is ready.
+
+        Messages may be asked for in another order than that in which they are ready. Those that
+        were asked for before stay when they were. One that takes no time waits for none.
+        """
+        if not seconds:
+            return ready
+        place, begin = bisect.bisect_right(self._ends, ready), ready
+        while place < len(self._begins) and begin + seconds > self._begins[place]:
+            begin = self._ends[place]
+            place += 1
+        self._begins.insert(place, begin)
+        self._ends.insert(place, begin + seconds)
+        return begin + seconds
+
+    def clear(self) -> None:
+        """Forget what has passed, when all that comes will be ready later."""
+        self._begins.clear()
+        self._ends.clear()
 
 
 def _array_bytes(value: Any) -> int:

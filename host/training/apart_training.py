@@ -13,7 +13,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph_outline import GraphOutline
-from hypercast.host.processes.apart import apart
+from hypercast.host.processes.child_process import in_child_process
 from hypercast.host.processes.group import Group
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
@@ -102,7 +102,8 @@ class ApartTraining:
         self._progress = progress
         self._given = _Given(source, stopping, model, device, recipe, check, boards, assignment,
                              cluster)
-        self._shares = apart("prepares the graph", _prepared, self._given, progress=progress)
+        self._shares = in_child_process("prepares the graph", _prepared, self._given,
+                                        progress=progress)
         prepared: _Prepared = next(self._shares)
         self._share: Share | None = None
         self.recipe, self.network, self.state, self.identity, self.outline, self.order = prepared
@@ -134,7 +135,7 @@ class ApartTraining:
 
     def numbers(self, state: TrainingState) -> list[TensorNumbers]:
         """As those of ``Training``; another process prepares the whole graph once more for it."""
-        found: list[TensorNumbers] = next(apart(
+        found: list[TensorNumbers] = next(in_child_process(
             "tries a step of the whole graph", _numbers, self._given, state,
             progress=self._progress))
         return found

@@ -13,7 +13,8 @@ from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.processes.board_processes import BoardProcesses, Parent
+from hypercast.host.processes.board_processes import BoardProcesses
+from hypercast.host.processes.child_process import Parent
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.chip import Chip

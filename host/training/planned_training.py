@@ -12,7 +12,7 @@ from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.plan_file import plan_boards, plan_divisions, plan_text
 from hypercast.host.planner.problem import Problem
-from hypercast.host.processes.apart import apart
+from hypercast.host.processes.child_process import in_child_process
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planning import (
     assignment_of,
@@ -122,8 +122,8 @@ def read_planned(boards: Boards, description: Description, started: int | None, 
         description, graph = _read(description, graph, progress)
         problem = problem_of(description, cluster, graph, counts, progress)
     else:
-        problem = next(apart("divides the graph", _problem, description, cluster, counts,
-                             progress=progress))
+        problem = next(in_child_process("divides the graph", _problem, description, cluster,
+                                        counts, progress=progress))
     plan, assignment = read_plan(path, problem, boards.smoothing or 0.0)
     return PlannedTraining(planned_description(description, problem, plan), assignment, plan,
                            problem)

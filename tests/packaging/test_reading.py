@@ -22,12 +22,10 @@ ALLOWED = {
     "benches/board_processes.py": {
         "Path(f'/proc/{child}/environ').read_bytes", "Path(f'/proc/{pid}/status').read_text",
         "Path(f'/proc/{pid}/task/{pid}/children').read_text"},
-    "benches/board_trainings.py": {"json.loads"},  # what processes of ours printed
-    "benches/plan_trainings.py": {"json.loads"},  # what processes of ours printed
     "benches/cocotb_training.py": {"path.read_bytes", "pickle.loads"},  # of our own process
     "benches/huge_graph.py": {"Path('/proc/self/status').open"},  # of our own process
     "host/training/launched.py": {"training.open"},  # a device
-    "host/processes/apart.py": {"pickle.load", "pickle.loads"},  # of processes of ours
+    "host/processes/child_process.py": {"pickle.load", "pickle.loads"},  # of processes of ours
     "host/processes/group.py": {"pickle.loads"},  # of processes of ours
     "host/processes/mpi_group.py": {"pickle.loads"},  # of processes of ours
     "benches/mutants.py": {"json.loads"},  # what a process of ours printed

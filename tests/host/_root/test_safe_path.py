@@ -12,7 +12,7 @@ import pytest
 
 from hypercast.benches.fuzzing.campaign import run_trials
 from hypercast.benches.fuzzing.trial import READ
-from hypercast.host.processes.apart import apart
+from hypercast.host.processes.child_process import in_child_process
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.safe_path import PYTHON, safe_path
 from hypercast.sim.compilers import find_compiler
@@ -23,7 +23,7 @@ BESIDE = Path(sys.executable)
 #: Modules that name this Python, but start it in no other way than by a file; with reasons.
 NAMES_PYTHON = {
     "host/_root/safe_path.py",
-    "host/processes/launcher.py", "host/processes/mpi_group.py",  # mpirun is beside it
+    "host/processes/mpirun.py", "host/processes/mpi_group.py",  # mpirun is beside it
     "host/eda/integration/yosys_command.py", "sim/verilator_build.py",
     "sim/verilator_command.py"}  # runs files elsewhere
 #: What starts Python by itself.
@@ -106,7 +106,7 @@ def test_ranks_of_mpirun_and_the_process_that_prepares(inside, tmp_path, variabl
 
 def test_a_process_that_yields(inside, monkeypatch):
     monkeypatch.syspath_prepend(str(inside))  # as in a notebook, or a script of this folder
-    [found] = apart("imports", imports, progress=lambda text: None)
+    [found] = in_child_process("imports", imports, progress=lambda text: None)
     assert not any(file.startswith(str(inside)) for file in found)
 
 

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from hypercast.host.commands import output
 from hypercast.host.commands.output import make_console, print_table
-from hypercast.host.processes.starter import Started
+from hypercast.host.processes.launcher_variables import Started
 from tests.packaging.source_tree import ROOT, modules
 
 _WORDS = st.text(st.characters(codec="ascii", categories=["L", "N", "P", "S"]), min_size=1)

@@ -13,9 +13,9 @@ import pytest
 
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.processes import board_processes as module
-from hypercast.host.processes.apart import UnforeseenError
+from hypercast.host.processes import mpirun
 from hypercast.host.processes.board_processes import BoardProcesses
+from hypercast.host.processes.child_process import UnforeseenError, import_path
 from hypercast.host.processes.own_folder import SHARED_MEMORY
 
 pytest.importorskip("mpi4py")
@@ -41,6 +41,12 @@ def add(group, parent, number):
         if value == "wrong":
             raise KeyError(value)
         parent.answer((value, number, int(group.sum(np.array([0]))[0])))
+
+
+def late(group, parent):
+    if parent:
+        time.sleep(1)
+        parent.answer(group.size)
 
 
 def refuse(group, parent, ranks):
@@ -104,17 +110,21 @@ def test_what_ends_them():
         gone(identities)
 
 
-def test_an_interruption_ends_them(monkeypatch):
+def test_a_leader_that_is_done_last():
+    found = started(late, count=2)
+    assert found.hear() == 2
+    found.finish(None)
+
+
+def test_an_interruption_ends_them():
     found = started(add, 7, count=2)
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
     with warnings.catch_warnings(action="ignore"):
         identities = found.hear()
-
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "wait", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        found.hear()
+        signal.setitimer(signal.ITIMER_REAL, 0.5)
+        with pytest.raises(KeyboardInterrupt):
+            found.hear()
+    signal.signal(signal.SIGALRM, before)
     gone(identities)
     found.finish(None)
 
@@ -130,7 +140,7 @@ def test_they_end_with_a_process_that_is_killed():
     code = ("from tests.host.processes.test_board_processes import add, started; import time\n"
             "found = started(add, 7, count=2); print(*found.hear(), flush=True); time.sleep(60)")
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True,
-                          env={**os.environ, "PYTHONPATH": module.import_path(add)}) as process:
+                          env={**os.environ, "PYTHONPATH": import_path(add)}) as process:
         identities = [int(word) for word in process.stdout.readline().split()]
         process.kill()
     gone(identities)
@@ -145,7 +155,7 @@ def test_one_that_was_started_with_others_starts_none(monkeypatch):
 
 
 def test_mpirun_that_fails_says_why(monkeypatch):
-    monkeypatch.setattr(module, "several", lambda count, *rest: [
+    monkeypatch.setattr(mpirun, "_command", lambda count, *rest: [
         sys.executable, "-c", "import sys; print('no slots', file=sys.stderr); sys.exit(2)"])
     with pytest.raises(ClusterError, match="mpirun failed with status 2"):
         started(add, 7)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.processes import starter
+from hypercast.host.processes import launcher_variables
 from hypercast.host.processes.mpi_group import MpiGroup, world
 
 
@@ -25,7 +25,7 @@ def mpi(monkeypatch):
             package.rc = SimpleNamespace(finalize=None)
             package.MPI = SimpleNamespace(COMM_WORLD=SimpleNamespace(size=size))
         monkeypatch.setitem(sys.modules, "mpi4py", package)
-    for name in starter.own_environment().keys() ^ starter.os.environ.keys():
+    for name in launcher_variables.own_environment().keys() ^ launcher_variables.os.environ.keys():
         monkeypatch.delenv(name)
     return make
 
@@ -38,9 +38,9 @@ def test_alone(mpi, monkeypatch, variables, size):
     mpi(size)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    before = dict(starter.os.environ)
+    before = dict(launcher_variables.os.environ)
     assert world(60) is None
-    assert starter.os.environ == before
+    assert launcher_variables.os.environ == before
 
 
 @pytest.mark.parametrize(("variables", "says"), [

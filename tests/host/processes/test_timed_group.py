@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import Cluster
@@ -14,7 +16,7 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.processes.timed_group import TimedGroup
+from hypercast.host.processes.timed_group import Inlet, TimedGroup
 from hypercast.host.processes.virtual_time import LayerSeconds, VirtualTime, write_timeline
 from tests.host.processes.thread_group import on_ranks
 from tests.host.schemes.trainings import train_on
@@ -309,3 +311,20 @@ def test_clocks_change_no_bit_of_a_training(options):
     arguments = Graph.load("blocks"), Model(hidden=(6, 6), order="combine_first")
     found = train_on(3, *arguments, epochs=2, cluster=CLUSTER, **options)
     assert found == train_on(1, *arguments, epochs=2, **options)
+
+
+@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=12))
+def test_each_message_passes_as_soon_as_it_can(messages):
+    inlet, busy = Inlet(), set()
+    for ready, seconds in messages:
+        begin = next(begin for begin in range(ready, 200)
+                     if busy.isdisjoint(range(begin, begin + seconds)))
+        assert inlet.passed(ready, seconds) == begin + seconds
+        busy |= {*range(begin, begin + seconds)}
+
+
+def test_what_is_cleared_is_not_waited_for():
+    inlet = Inlet()
+    assert [inlet.passed(0, 3), inlet.passed(1, 3)] == [3, 6]
+    inlet.clear()
+    assert inlet.passed(1, 3) == 4

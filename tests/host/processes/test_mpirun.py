@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.processes import launcher
-from hypercast.host.processes.launcher import launch
+from hypercast.host.processes import mpirun as module
+from hypercast.host.processes.mpirun import launch
 
 RULE = "-" * 74 + "\n"
 KILLED = (f"{RULE}prterun noticed that process rank 2 with PID 7 on node far exited on\n"
@@ -99,7 +99,7 @@ def test_a_signal_ends_all(mpirun, tmp_path, monkeypatch, number):
 
 
 def test_what_mpi_leaves_is_removed(mpirun, tmp_path, monkeypatch):
-    monkeypatch.setattr(launcher, "SHARED_MEMORY", tmp_path)
+    monkeypatch.setattr(module, "SHARED_MEMORY", tmp_path)
     mpirun("", "env > $(dirname $0)/variables\n"
                "touch $OMPI_MCA_btl_sm_backing_directory/segment\nkill -KILL $$")
     launch(2, [])
@@ -113,7 +113,7 @@ def test_what_mpi_leaves_is_removed(mpirun, tmp_path, monkeypatch):
 @pytest.mark.parametrize("missing", ["mpi4py", "mpirun"])
 def test_without_mpi(monkeypatch, tmp_path, missing):
     if missing == "mpi4py":
-        monkeypatch.setattr(launcher.importlib.util, "find_spec", lambda name: None)
+        monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(ClusterError, match=f"2 boards need MPI, but there is no {missing}; "
