@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Processes that are started for boards: what they are told and answer, and how they end."""
 
+import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 
 import numpy as np
 import pytest
 
+from hypercast.benches.board_processes import children
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.processes import mpirun
@@ -108,6 +112,31 @@ def test_what_ends_them():
         with pytest.raises(UnforeseenError, match=r"KeyError: 'wrong' \(.*test_board_processes"):
             found.hear()
         gone(identities)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_whichever_is_killed_whenever(seed):
+    """mpirun or a rank, while they start or answer: none of them goes on, and nobody waits."""
+    generator, seen = random.Random(seed), []
+
+    def kill():
+        time.sleep(generator.uniform(0.2, 2.5))
+        [mpirun] = children(os.getpid())
+        seen.extend([int(mpirun), *map(int, children(mpirun))])
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(generator.choice(seen), signal.SIGKILL)
+
+    killing = threading.Thread(target=kill)
+    killing.start()
+    with warnings.catch_warnings(action="ignore"), pytest.raises(ClusterError):
+        found = started(add, 7)
+        found.hear()
+        while True:
+            found.say("a")
+            found.hear()
+    killing.join()
+    gone(seen)
 
 
 def test_a_leader_that_is_done_last():
