@@ -145,8 +145,8 @@ class FloatGnn:
         for name, gradient in self.gradients(layers).items():
             gradient = gradient + self.recipe.weight_decay(name) * self.parameters[name]
             rule = self._adam if self.recipe.optimiser == "adam" else self._momentum
-            rate = self.recipe.learning_rate(name, self.step) * self.recipe.rate_of_share(
-                self.network.share(name))
+            rate = self.recipe.learning_rate(name, self.step) * self.recipe.rate_of_factor(
+                self.network.weight_factor(name))
             self.parameters[name] = self.parameters[name] - rate * rule(name, gradient)
         self.step += 1
         self.step_key = (self.step_key + STEP_KEY_INCREMENT) & 0xFFFFFFFF

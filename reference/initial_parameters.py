@@ -32,6 +32,6 @@ def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
             values = generator.uniform(-limit, limit, weight.shape)
             if layer.beta < 1:
                 values += (1 / layer.beta - 1) * np.eye(*weight.shape)
-            parameters[weight.name] = network.share(weight.name) * values
+            parameters[weight.name] = network.weight_factor(weight.name) * values
         parameters[Tensor(Kind.BIAS, number)] = np.zeros(layer.features_out)
     return parameters

@@ -307,7 +307,7 @@ class Network:
         """Whether layers read others than the one before."""
         return any(self.source(number) < number - 1 for number, _ in enumerate(self.layers, 1))
 
-    def share(self, name: Tensor) -> float:
+    def weight_factor(self, name: Tensor) -> float:
         """What the weights W of a layer are multiplied by in a parameter; see ``Layer``."""
         layer = self.layers[name.layer - 1]
         if name.kind == Kind.WEIGHTS:

@@ -219,14 +219,14 @@ class Recipe:
         rates = given or (self._default_learning_rate,)
         return _of_layer(rates, parameter) * rate_factor(self.schedule, step)
 
-    def rate_of_share(self, share: float) -> float:
-        """What the learning rate of a parameter that has a share ``share`` of weights is multiplied
-        by, so that the weights have the learning rate itself.
+    def rate_of_factor(self, factor: float) -> float:
+        """What the learning rate of a parameter is multiplied by that is ``factor`` times weights,
+        so that the weights have the learning rate itself.
 
-        Their gradient is the parameter's, times the share; so is the parameter's change. Adam
+        Their gradient is the parameter's, times the factor; so is the parameter's change. Adam
         divides by the gradient's size.
         """
-        return share if self.optimiser == "adam" else share**2
+        return factor if self.optimiser == "adam" else factor**2
 
     def weight_decay(self, parameter: Tensor) -> float:
         """Weight decay of a parameter."""

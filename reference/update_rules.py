@@ -83,7 +83,8 @@ class UpdateRules:
     def rates(self, name: Tensor, step: int) -> Rates | AdamRates:
         """Constants with which parameter ``name`` is updated in ``step`` (from 0), the next."""
         recipe = self._recipe
-        rate = recipe.learning_rate(name, step) * recipe.rate_of_share(self._network.share(name))
+        rate = recipe.learning_rate(name, step) * recipe.rate_of_factor(
+            self._network.weight_factor(name))
         return recipe.rates(rate, recipe.weight_decay(name),
                             self.gains[name], self.momentum_exponents[name], step + 1,
                             raised=name in self.momentum_exponents.raised)

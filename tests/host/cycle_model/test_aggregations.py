@@ -85,7 +85,7 @@ def test_shares_of_strips_are_those_of_the_entries_of_their_rows(law, vertices):
 
 @pytest.mark.parametrize("backward", [False, True])
 def test_edges_of_a_batch_lead_to_any_target(backward):
-    """Of each layer its own, and the other way round on the way back."""
+    """Each layer has its own; on the way back it is the other way round."""
     config = Config(dimensions=2, accumulator_rows=64)
     asked = Expected((900, 500, 100), (7_000, 2_000), config)
     for layer, edges in (1, 7_000), (2, 2_000):

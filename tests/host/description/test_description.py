@@ -298,7 +298,7 @@ def test_ranges(kind, key, least, most, given):
 
 
 def test_all_ranges_are_tested():
-    """Of each section, all keys whose types have one."""
+    """All keys of each section whose types have one."""
     with_ranges = {(kind, field.name) for kind in (Model, Sampling, Source, Stopping)
                    for field in fields(kind) if "Within" in str(field.type)}
     assert with_ranges == {(kind, key) for kind, key, *_ in RANGES}
