@@ -105,9 +105,9 @@ class Mpirun:
     *arguments
         What it has in ``sys.argv``.
     variables : dict, optional
-        Of their environment, besides those that all have.
+        Variables of their environment, besides those that all have.
     **options
-        Of ``subprocess.Popen``.
+        Arguments of ``subprocess.Popen``.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class Mpirun:
                     print(line, end="", file=sys.stderr, flush=True)
 
     def wait(self, seconds: float | None = None) -> int:
-        """Its exit status; raises ``subprocess.TimeoutExpired`` if it has not ended by then."""
+        """Exit status; raises ``subprocess.TimeoutExpired`` if mpirun has not ended by then."""
         status = self.process.wait(seconds)
         self._reader.join()
         return status

@@ -58,7 +58,7 @@ def test_what_no_chip_holds_has_orders_all_the_same(widths):
 
 @pytest.mark.parametrize("sampled", [False, True])
 def test_a_network_of_one_layer_has_an_order(sampled):
-    """Of few features and many classes, it has less to gather before the product."""
+    """With few features and many classes, it has less to gather before the product."""
     for widths, order in ((200, 3), COMBINE_FIRST), ((8, 200), AGGREGATE_FIRST):
         found = default_orders(Network.of_widths(widths), [2_750] * 2, [57_260], 16,
                                sampled=sampled)
