@@ -47,3 +47,19 @@ def test_values_and_changes(seed):
     assert found.rows[0] == 0 and seen.tolist() == expected
     again = [row for row in found.rows[1:].tolist() if expected[row] == expected[row - 1]]
     assert not again
+
+
+@pytest.mark.parametrize("others", [[], [[-1, 8, 0, 64, 0]], [[-1, 8, 5, 3, 0], [0, 64, 8, 60, 0]]])
+@pytest.mark.parametrize("width", [1, 2, 3, 8])
+def test_a_repeated_bit_fills_its_width(width, others):
+    """Where it is set, in values of at most 64 bits and in wider ones."""
+    samples = np.zeros((4, 24 * ELEMENTS), dtype=np.uint8)
+    samples[1:3, 0] = 1
+    places = [*others, [0, 64, 0, width, 1]]
+    position = sum(run[3] for run in others)
+    found = changes(places, columns(samples, [places], ELEMENTS, 0), 4)
+    assert found.rows.tolist() == [0, 1, 3]
+    base = int(found.values[0])
+    ones = (1 << width) - 1
+    assert [int(value) for value in found.values] == [base, base | ones << position, base]
+    assert base == (5 if len(others) == 2 else 0)

@@ -14,6 +14,7 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.schemes import board_memory
 from hypercast.host.schemes.board_memory import check_board_memory, check_boards
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.recipe import Recipe
@@ -50,6 +51,20 @@ def test_shares_of_a_graph_or_of_layers_need_less():
     runs = runs_of_layers(NETWORK, MODEL.sample, 3)
     assert np.sum([len(run) for run in runs]) == 3
     check_board_memory(MODEL, cluster(whole), boards=3, runs=runs)
+
+
+@pytest.mark.parametrize("boards", [2, 4])
+def test_stale_rows_of_others_are_kept_of_all_layers(boards):
+    """Which takes more than those of one layer after the other, the deeper the network."""
+    model = prepare(GRAPH, Model(hidden=(64,) * 8).network(GRAPH), Recipe())
+    division = Division.of(model.sample.edges[0], boards)
+
+    def rows(stale):
+        return [need.features for need, _ in board_memory._parts(
+            model, cluster(1 << 20), division, stale)]
+
+    for kept, passing in zip(rows(True), rows(False), strict=True):
+        assert kept > 1.3 * passing > 0
 
 
 def test_versions_of_weights_need_more():

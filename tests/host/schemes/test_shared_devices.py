@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which device a board has that trains with others, and whether it is that of a cluster."""
 
+from types import SimpleNamespace
+from unittest.mock import Mock
+
 import pytest
 
+from hypercast.benches.steps import synthetic_graph
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.training.prepare import prepare
+from hypercast.reference.network import Network
+from hypercast.reference.recipe import Recipe
 
 BOARD = load_cluster("vcu128-2").boards[1]
 
@@ -59,3 +67,16 @@ def test_no_device_of_a_clusters_file(tmp_path, device):
     message = rf"\[boards.b0\] device must be one .*, not '{device}'"
     with pytest.raises(DescriptionError, match=message):
         cluster_of(tmp_path, device)
+
+
+@pytest.mark.parametrize("rank", [0, 2])
+def test_boards_without_a_chip_compute_as_the_reference(rank):
+    """Of what is asked for, and nothing is compiled: not even room is asked for."""
+    graph = synthetic_graph(30, 60, 5, 3)
+    model = prepare(graph, Network.of_widths((5, 4, 3)), Recipe(epochs=1))
+    devices = SharedDevices(Device("reference,rtl,reference", preset="tiny"))
+    group, capacity = SimpleNamespace(rank=rank), Mock(side_effect=AssertionError)
+    part = devices.of_layers(model, group, range(2, 3), capacity)
+    assert type(part) is ReferenceDevice
+    samples = devices.of_samples(model, group, Mock(return_value=Mock()))
+    assert type(samples) is ReferenceDevice

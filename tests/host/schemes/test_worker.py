@@ -127,7 +127,8 @@ def iter_of(action):
 def test_one_board_leads_nobody():
     device = Mock()
     worker = Worker(device, Scheme(0), LoneGroup())
+    assert worker.saturations == 0
     worker.load_state("a")
-    assert worker.evaluate() == 1
+    assert worker.evaluate() == 1 and worker.saturations == 0
     worker.close()
     device.close.assert_called_once()

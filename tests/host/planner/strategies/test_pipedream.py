@@ -9,8 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.description.conversion import DescriptionError
+from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluated
-from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan
+from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan, Refusal
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.strategies import pipedream, samples
 from hypercast.host.planner.strategies.equal_layers import equal_stages
@@ -140,3 +141,14 @@ def test_two_versions_need_as_many_micro_batches_as_boards(strategy, micro_batch
         plan = strategy.evaluate(training, given)
         assert isinstance(plan, Plan) and plan.strategy == strategy.name
         assert [share.layers for share in plan.shares] == [(1,), (2,)]
+
+
+def test_why_there_are_no_two_versions():
+    """What is in the way of the last stages that were tried."""
+    training = problem([1, 1], cluster(1, 1, weight_rows=16), footprint=Footprint(weight_rows=17))
+    [refusal] = pipedream.plans_2bw(training)
+    assert isinstance(refusal, Refusal)
+    assert refusal.reason.startswith("b0-0 (u50) has a weight bank of 16 rows")
+    assert refusal.strategy == pipedream.TWO_VERSIONS.strategy
+    [alone] = pipedream.plans_2bw(problem([1, 1], cluster(1)))
+    assert alone.reason == "there is one board only"
