@@ -55,6 +55,13 @@ def test_a_relative_path_leads_to_the_same_file(path, folder):
         assert found.source == os.path.abspath(Path(f"{top}/w/x/y/z", path))
 
 
+@pytest.mark.parametrize("name", BUNDLED)
+def test_a_file_of_a_bundled_graphs_name_stays_a_file(name):
+    written = Source(source=f"/top/data/{name}").relative_to("/top/data")
+    assert written.source == f"./{name}" and written.path is not None
+    assert written.located("/top/data").source == f"/top/data/{name}"
+
+
 def test_a_path_that_has_only_the_root_in_common_stays_full():
     assert Source(source="/data/cora").relative_to("/home/runs").source == "/data/cora"
 
