@@ -52,7 +52,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     return [*_estimates(progress), *_routers(progress)]
 
 
-def _titled(progress: Callable[[str], None], title: str) -> Callable[[str], None]:
+def _title_progress(progress: Callable[[str], None], title: str) -> Callable[[str], None]:
     return lambda text: progress(f"{title}: {text}")
 
 
@@ -63,7 +63,7 @@ def _estimates(progress: Callable[[str], None]) -> Iterator[Figure]:
             title = f"{FAMILIES[family].title}, chip {number}"
             estimate = estimated_area(config, family, external=False).total.tally
             found = chip_area(config, family, external=False,
-                              progress=_titled(progress, title)).total.tally
+                              progress=_title_progress(progress, title)).total.tally
             for kind, least in _COMPARED.items():
                 if max(found[kind], estimate[kind]) >= least:
                     error = abs(estimate[kind] / max(found[kind], 0.5) - 1)

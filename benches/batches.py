@@ -105,7 +105,7 @@ def _figures(graph: Graph, sampling: Sampling, orders: str | Sequence[str],
     error = sum(found.predicted) / sum(found.cycles) - 1
     worst = max(abs(predicted / cycles - 1)
                 for predicted, cycles in zip(found.predicted, found.cycles, strict=True))
-    before, after = (_brought(job, samples) for job in (gathered, resident))
+    before, after = (_count_brought(job, samples) for job in (gathered, resident))
     return [
         Figure(name=f"words equal, of {found.words.words}", value=found.words.equal,
                bar=found.words.words, relation="="),
@@ -139,21 +139,21 @@ def _train(model: InitialModel, job: Job, samples: Sequence[Sample],
             if number:
                 found.passed += transport.cycle - begun
                 found.cycles.append(chip.train_cycles - before)
-                found.predicted.append(_predicted(model, sample, [*samples, sample][number + 1]))
+                found.predicted.append(_predict(model, sample, [*samples, sample][number + 1]))
             found.words.add(compare(reference.snapshot(), chip.snapshot(), CONFIG.lanes))
     finally:
         chip.close()
     return found
 
 
-def _predicted(model: InitialModel, sample: Sample, following: Sample) -> int:
+def _predict(model: InitialModel, sample: Sample, following: Sample) -> int:
     """Cycles of a step on a sample that aggregates the input features of another one."""
     return predict(Workload.of_batch(
         [following.edges[0], *sample.edges[1:]], model.network, CONFIG, pipelined=True,
         resident=True)).cycles
 
 
-def _brought(job: Job, samples: Sequence[Sample]) -> float:
+def _count_brought(job: Job, samples: Sequence[Sample]) -> float:
     """Values of 32 bits that are written for a batch, in the mean."""
     def values(coming: Job) -> int:
         counts = sum(len(block.words) for block in count_blocks(coming))

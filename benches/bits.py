@@ -71,8 +71,8 @@ def _figures(name: str, words: Mapping[str, int], cycles: int) -> list[Figure]:
     ]
 
 
-def _compiled(training: BenchTraining,
-              progress: Callable[[str], None]) -> tuple[dict[str, int], dict[str, IntArray], int]:
+def _compile(training: BenchTraining,
+             progress: Callable[[str], None]) -> tuple[dict[str, int], dict[str, IntArray], int]:
     words, snapshot, cycles = compare_training(
         training, lambda model: open_device("rtl", model, training.config, progress=progress))
     return {"words": words.words, "equal": words.equal}, snapshot, cycles
@@ -183,14 +183,14 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     figures = []
     for name, training in COMPILED.items():
         progress(f"{name} under CXXRTL")
-        words, _, cycles = _compiled(training, progress)
+        words, _, cycles = _compile(training, progress)
         figures += _figures(f"{name}, {training.epochs} epochs, CXXRTL", words, cycles)
     figures.append(_writes(progress))
     digests = set()
     for name, config in SAME_BITS.items():
         progress(f"blocks, {name}")
         training = BenchTraining(dataset="blocks", config=config, epochs=5)
-        words, snapshot, cycles = _compiled(training, progress)
+        words, snapshot, cycles = _compile(training, progress)
         figures += _figures(f"blocks, {training.epochs} epochs, {name}", words, cycles)
         digests.add(_digest(snapshot))
     figures.append(Figure(name=f"different results over these {len(SAME_BITS)} configurations",

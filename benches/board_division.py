@@ -51,7 +51,7 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
     for boards in _BOARDS:
         found = Division.of(edges, boards, vertex_work=vertex_work(model.network))
         # Vertices are in the order in which they are dealt.
-        dealt = Division.counted(edges, np.arange(edges.shape[0]) % boards, boards)
+        dealt = Division.count(edges, np.arange(edges.shape[0]) % boards, boards)
         times = []
         for division in (found, dealt):
             parts = list(parts_of(sample, division))

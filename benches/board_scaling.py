@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from hypercast.benches.board_steps import graph_step, lost, samples_step, unnumbered
+from hypercast.benches.board_steps import graph_step, lost_time, samples_step, without_values
 from hypercast.benches.community_graph import community_edges
 from hypercast.benches.figure import Figure
 from hypercast.benches.study.graphs import GRAPHS
@@ -40,12 +40,12 @@ def scaling(progress: Callable[[str], None]) -> Iterator[Figure]:
     graph, width = GRAPHS["Reddit"], cluster.boards[0].config.element_width
     model = ConfigurationModel(graph.degrees())
     network = Network.of_widths((graph.features, _HIDDEN, graph.classes))
-    batches = [unnumbered(network, width, *(layer.matrix for layer in model.neighbours(
-        _TARGETS, _FAN_OUTS))) for _ in range(_DRAWN)]
-    subgraphs = [unnumbered(network, width, model.subgraph(_SUBGRAPH).matrix)
+    batches = [without_values(network, width, *(layer.matrix for layer in model.neighbours(
+            _TARGETS, _FAN_OUTS))) for _ in range(_DRAWN)]
+    subgraphs = [without_values(network, width, model.subgraph(_SUBGRAPH).matrix)
                  for _ in range(_DRAWN)]
     yield from samples_scaling(network, batches, cluster)
-    yield from _needed(network, subgraphs, cluster)
+    yield from _needs(network, subgraphs, cluster)
     progress("making a graph of 20 M edges with communities")
     yield from graph_scaling(
         [Network.of_widths((_WIDTH,) * layers + (_CLASSES,)) for layers in (2, 3)],
@@ -65,7 +65,7 @@ def samples_scaling(network: Network, samples: Sequence[Sample],
     cluster : Cluster
         The boards.
     """
-    network = _ordered(network, samples[0], cluster)
+    network = _order(network, samples[0], cluster)
     one = _seconds(network, samples, cluster, _STRONG, 1)
     each = _seconds(network, samples, cluster, _WEAK, 1)
     for boards in BOARDS[1:]:
@@ -82,9 +82,9 @@ def samples_scaling(network: Network, samples: Sequence[Sample],
                 value=value, bar=_EFFICIENCY if boards == _AT else None)
 
 
-def _needed(network: Network, samples: Sequence[Sample], cluster: Cluster) -> Iterator[Figure]:
+def _needs(network: Network, samples: Sequence[Sample], cluster: Cluster) -> Iterator[Figure]:
     """How many small samples a step needs."""
-    network = _ordered(network, samples[0], cluster)
+    network = _order(network, samples[0], cluster)
     count = speed = 0.0
     while speed < _EFFICIENCY:
         count += _AT
@@ -103,7 +103,7 @@ def _seconds(network: Network, samples: Sequence[Sample], cluster: Cluster, coun
         for board in range(boards)], cluster).seconds
 
 
-def _ordered(network: Network, sample: Sample, cluster: Cluster) -> Network:
+def _order(network: Network, sample: Sample, cluster: Cluster) -> Network:
     """The network with the default orders of products of several samples a step."""
     return default_orders(network, sample.rows, [matrix.nnz for matrix in sample.edges],
                           cluster.boards[0].config.element_width, sampled=True, resident=True)
@@ -124,7 +124,7 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
     progress : callable
         Called with a line of text before each slow part.
     """
-    whole = unnumbered(networks[0], cluster.boards[0].config.element_width, edges)
+    whole = without_values(networks[0], cluster.boards[0].config.element_width, edges)
     networks = [default_orders(
         network, [edges.shape[0]] * (len(network.layers) + 1), [edges.nnz] * len(network.layers),
         cluster.boards[0].config.element_width) for network in networks]
@@ -133,7 +133,7 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
     for boards in BOARDS[1:]:
         progress(f"steps of its parts on {boards} boards")
         # Parts of so many boards are unions of those of more.
-        division = Division.counted(edges, owner * boards // BOARDS[-1], boards)
+        division = Division.count(edges, owner * boards // BOARDS[-1], boards)
         parts = list(parts_of(whole, division))
         for network in networks:
             yield from _graph_figures(network, whole, parts, cluster)
@@ -148,7 +148,7 @@ def _graph_figures(network: Network, whole: Sample, parts: Sequence[Sample],
              f"boards: ")
     yield Figure(name=f"{title}times as fast as one", unit="x", value=time.alone / time.seconds,
                  bar=_FASTER if boards == _AT else None)
-    share = lost(time)
+    share = lost_time(time)
     yield Figure(name=f"{title}step", unit="ms", value=1e3 * time.seconds / time.steps)
     for name, value in (("computing of the busiest", share.computing),
                         ("rows of others, not hidden", share.rows), ("sums", share.sums)):

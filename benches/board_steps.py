@@ -37,13 +37,13 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.rtl.isa import Split
 
-__all__ = ["LostTime", "graph_step", "lost", "of_layers", "samples_step", "unnumbered"]
+__all__ = ["LostTime", "graph_step", "lost_time", "of_layers", "samples_step", "without_values"]
 
 #: Vertices of the tiny graph, a ring.
 _TINY = 16
 
 
-def unnumbered(network: Network, width: int, *matrices: SparseArray) -> Sample:
+def without_values(network: Network, width: int, *matrices: SparseArray) -> Sample:
     """A sample of which only vertices and edges count.
 
     Parameters
@@ -87,7 +87,7 @@ class LostTime(NamedTuple):
     sums: float
 
 
-def lost(time: VirtualTime) -> LostTime:
+def lost_time(time: VirtualTime) -> LostTime:
     """Where the time of the last of some steps goes, which is like the others."""
     seconds = time.seconds / time.steps
     computing = max(time.computed) / time.steps
@@ -112,7 +112,7 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
         The boards.
     """
     whole, *parts = (of_layers(one, len(network.layers)) for one in (whole, *parts))
-    actions = _recorded(network, whole.element_width, _graph_device)
+    actions = _record(network, whole.element_width, _graph_device)
     alone = sum(map(sum, layer_seconds(network, cluster, adam=False)(whole, 0)))
 
     def step(group: TimedGroup) -> None:
@@ -127,7 +127,7 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
             else:
                 _act(group, action, part)
 
-    return _timed(network, cluster, len(parts), step)
+    return _time(network, cluster, len(parts), step)
 
 
 def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
@@ -142,7 +142,7 @@ def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
         For each board, those that it takes.
     """
     width = cluster.boards[0].config.element_width
-    actions = _recorded(network, width, _samples_device)
+    actions = _record(network, width, _samples_device)
     passes = [action for action in actions if action.kind == "compute"]
     last = actions[len(passes):]
 
@@ -153,7 +153,7 @@ def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
         for action in last:
             _act(group, action, samples[0][0])
 
-    return _timed(network, cluster, len(samples), step)
+    return _time(network, cluster, len(samples), step)
 
 
 def _act(group: TimedGroup, action: Action, sample: Sample) -> None:
@@ -164,8 +164,8 @@ def _act(group: TimedGroup, action: Action, sample: Sample) -> None:
         reduced(np.zeros(action.size // 8, dtype=np.int64))
 
 
-def _timed(network: Network, cluster: Cluster, boards: int,
-           step: Callable[[TimedGroup], None]) -> VirtualTime:
+def _time(network: Network, cluster: Cluster, boards: int,
+          step: Callable[[TimedGroup], None]) -> VirtualTime:
     seconds = layer_seconds(network, cluster, adam=False)
 
     def run(group: Group) -> VirtualTime | None:
@@ -180,9 +180,9 @@ def _timed(network: Network, cluster: Cluster, boards: int,
     return time
 
 
-def _recorded(network: Network, width: int,
-              device: Callable[[InitialModel, Recorder], TrainingDevice],
-              ) -> list[Action]:
+def _record(network: Network, width: int,
+            device: Callable[[InitialModel, Recorder], TrainingDevice],
+            ) -> list[Action]:
     """What a board does in its second step: in the first one, features cross, too."""
     vertex = np.arange(_TINY)
     ring = scipy.sparse.csr_array(
@@ -199,7 +199,7 @@ def _recorded(network: Network, width: int,
 
 
 def _graph_device(model: InitialModel, group: Group) -> Worker:
-    halves = Division.counted(model.sample.edges[0], np.arange(_TINY) * 2 // _TINY, 2)
+    halves = Division.count(model.sample.edges[0], np.arange(_TINY) * 2 // _TINY, 2)
     own = model.with_sample(next(parts_of(model.sample, halves)))
     return Worker(SharedDevices().of_rows(own, group), GraphInParallel(own, 0), group)
 

@@ -47,19 +47,19 @@ def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
     ``devices`` are those of the boards.
     """
     if boards == 1:
-        return dict(_trained(None, devices))
+        return dict(_train_each(None, devices))
     found: dict[str, list[str]] = on_boards(boards, _train, devices)
     return found
 
 
 def _train(group: Group, parent: Parent | None, devices: str) -> None:
     """What each process does."""
-    found = dict(_trained(group, devices))
+    found = dict(_train_each(group, devices))
     if parent:
         parent.answer(found)
 
 
-def _trained(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]]]:
+def _train_each(group: Group | None, devices: str) -> Iterator[tuple[str, list[str]]]:
     graphs = Graph.load("blocks"), Graph(**communities(vertices=160))
     device = Device(devices, preset=_PRESET, **_ROOM)
     for title, scheme in SCHEMES.items():

@@ -84,12 +84,12 @@ def _graph(vertices: int, pairs: IntArray) -> Graph:
                                    parallel=Parallel.SET))
 
 
-def _ranked(graph: Graph) -> Graph:
-    return graph.permuted(rank_order(graph))
+def _rank(graph: Graph) -> Graph:
+    return graph.permute(rank_order(graph))
 
 
-def _weighted(graph: Graph) -> SparseArray:
-    return quantize(graph.normalised("symmetric"), _CONFIG.element_width)[0]
+def _weigh(graph: Graph) -> SparseArray:
+    return quantize(graph.normalise("symmetric"), _CONFIG.element_width)[0]
 
 
 def _compile(matrix: SparseArray) -> int:
@@ -115,8 +115,8 @@ def _large_graph(progress: Callable[[str], None]) -> list[Figure]:
     reading, ranking, weighting, compiling = (_Stopwatch() for _ in range(4))
     pairs = _pairs(_VERTICES, _EDGES, np.random.default_rng(0))
     graph = reading(_graph, _VERTICES, pairs)
-    graph = ranking(_ranked, graph)
-    matrix = weighting(_weighted, graph)
+    graph = ranking(_rank, graph)
+    matrix = weighting(_weigh, graph)
     progress("compiling the large graph")
     _compile(matrix[:1000])  # loads the kernels
     tries = []
@@ -148,7 +148,7 @@ def _large_graph(progress: Callable[[str], None]) -> list[Figure]:
         Figure(name=f"{title}peak memory of compiling its messages, besides",
                value=_peak(_compile, matrix) / 1e6, unit="MB"),
         Figure(name=f"{title}peak memory from the list of edges on",
-               value=_peak(lambda: _compile(_weighted(_ranked(_graph(_VERTICES, pairs))))) / 1e6,
+               value=_peak(lambda: _compile(_weigh(_rank(_graph(_VERTICES, pairs))))) / 1e6,
                unit="MB")]
 
 
@@ -167,7 +167,7 @@ def _subgraph_batches(progress: Callable[[str], None]) -> list[Figure]:
     vertices, edges = _SUBGRAPH
     graphs = [_graph(vertices, _pairs(vertices, edges, np.random.default_rng(seed)))
               for seed in range(_BATCHES)]
-    matrices = [_weighted(_ranked(graph)) for graph in graphs]
+    matrices = [_weigh(_rank(graph)) for graph in graphs]
     title = f"batch by subgraph sampling, {vertices:,} vertices: "
     return [
         Figure(name=f"{title}edges", unit="edges",
@@ -175,7 +175,7 @@ def _subgraph_batches(progress: Callable[[str], None]) -> list[Figure]:
         Figure(name=f"{title}messages", unit="ms",
                value=_median(_compile, matrices)),
         Figure(name=f"{title}ranking, weights and messages", unit="ms", value=_median(
-            lambda graph: _compile(_weighted(_ranked(graph))), graphs))]
+            lambda graph: _compile(_weigh(_rank(graph))), graphs))]
 
 
 def _neighbour_layer(targets: int, sources: int, edges: int,

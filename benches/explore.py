@@ -20,7 +20,7 @@ _FIELDS = ("lanes", "dimensions", "planes", "eject", "operand_words", "accumulat
            "bypass_rows", "edge_buffer")
 
 
-def _titled(progress: Callable[[str], None], title: str) -> Callable[[str], None]:
+def _title_progress(progress: Callable[[str], None], title: str) -> Callable[[str], None]:
     return lambda text: progress(f"{title}: {text}")
 
 
@@ -34,7 +34,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             batch.vertices, [block.entries for block in batch.blocks],
             Network.of_widths((graph.features, _HIDDEN, graph.classes)), sampled=True)
         preset = predict(steps(target.config)).cycles
-        found = explore(target, steps, {}, _titled(progress, title))
+        found = explore(target, steps, {}, _title_progress(progress, title))
         best = pareto(found)[0]
         figures += [
             Figure(name=f"{title}: configurations that fit", value=len(found)),

@@ -54,7 +54,7 @@ def density_figures(progress: Callable[[str], None], *, vertices: int = _VERTICE
                  for form in (np.asarray, scipy.sparse.csr_array)]
         for name, (dropout, order) in _LAYERS.items():
             network = Network.of_widths([features, 16, graph.classes], dropout=dropout)
-            network = network.ordered([order, COMBINE_FIRST])
+            network = network.with_orders([order, COMBINE_FIRST])
             dense, sparse = (_epoch(one, network, epochs) for one in forms)
             figures.append(Figure(
                 name=f"density {density:.3g}, {name}: CPU time of an epoch, dense by "

@@ -34,7 +34,7 @@ from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.prefetch import prefetch
 from hypercast.host.graphs.sampling.saint import SaintSampler, Subgraph
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.reference.array_types import IntArray, SparseArray
@@ -72,7 +72,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     progress("building the graph")
     graph = _graph()
     targets = np.arange(0, _VERTICES, 2)
-    matrix = graph.normalised("mean")
+    matrix = graph.normalise("mean")
     neighbour = NeighbourSampler(matrix, targets, _FAN_OUTS, batch_size=_TARGETS)
     figures = [Figure(name="graph: vertices", value=graph.vertices),
                Figure(name="graph: edges, both directions", value=graph.edges.nnz)]
@@ -114,7 +114,7 @@ class _Neighbours:
     def __len__(self) -> int:
         return len(self._sampler)
 
-    def looked_at(self, batch: MiniBatch) -> int:
+    def count_visits(self, batch: MiniBatch) -> int:
         """Edges that are drawn, and loops."""
         return sum(matrix.nnz for matrix in batch.matrices)
 
@@ -126,7 +126,7 @@ class _Subgraphs(_Neighbours):
         super().__init__(sampler)
         self._degrees = np.diff(matrix.indptr)
 
-    def looked_at(self, batch: MiniBatch) -> int:
+    def count_visits(self, batch: MiniBatch) -> int:
         """All edges towards the vertices, and loops."""
         return int(self._degrees[batch.targets].sum())
 
@@ -159,7 +159,7 @@ def _case(title: str, graph: Graph, sampler: _Neighbours,
             store.value_of(batch.number, partial(_compile, network, sample))
 
     (first, _), (busy, together) = _times(whole, count), _least_times(whole, count)
-    looked_at, sent = sum(map(sampler.looked_at, batches)), sum(map(_sent, compiled))
+    looked_at, sent = sum(map(sampler.count_visits, batches)), sum(map(_count_sent, compiled))
     octets = float(np.median([_octets(edges) for edges in compiled]))
     return [
         Figure(name=f"{title}: vertices of the input",
@@ -211,7 +211,7 @@ def _processor_time(function: Callable[..., Any],
 def _times(function: Callable[[int], Any], count: int) -> tuple[float, float]:
     """Mean processor time of a result, and time from one to the next, in s, with all threads."""
     busy, start = time.process_time(), time.perf_counter()
-    for _ in prefetched(function, range(count), workers=_THREADS):
+    for _ in prefetch(function, range(count), workers=_THREADS):
         pass
     return (time.process_time() - busy) / count, (time.perf_counter() - start) / count
 
@@ -233,7 +233,7 @@ def _messages(compiled: CompiledEdges) -> list[Messages]:
     return [messages for matrix in compiled.matrices for _, messages in matrix.strips]
 
 
-def _sent(compiled: CompiledEdges) -> int:
+def _count_sent(compiled: CompiledEdges) -> int:
     """Edges of all matrices, forward and backward."""
     return sum(int(messages.edges.sum()) for messages in _messages(compiled))
 

@@ -92,8 +92,8 @@ def _measure(vertices: int, edges: int, widths: Sequence[int], config: Config, *
                   pairs, features, labels, train=targets)
     del pairs
     order = timed("order of vertices", rank_order, graph)
-    graph = timed("vertices in order", graph.permuted, order)
-    matrix = timed("normalising", graph.normalised, "symmetric")
+    graph = timed("vertices in order", graph.permute, order)
+    matrix = timed("normalising", graph.normalise, "symmetric")
     network = Network.of_widths(widths)
     sample = timed("rounding weights", Sample.of, network, Recipe(), matrix, graph.features,
                    graph.labels, graph.splits)

@@ -104,8 +104,8 @@ def _balance(data: Path | None) -> list[Figure]:
             for seed in range(_SEEDS)))
         for pattern, bar in _BALANCED.items()]
     graph = Graph.load("blocks" if data is None else str(data))
-    graph = graph.permuted(rank_order(graph))
-    value = _imbalance(graph_traffic(graph.normalised("symmetric"), _DIMENSIONS))
+    graph = graph.permute(rank_order(graph))
+    value = _imbalance(graph_traffic(graph.normalise("symmetric"), _DIMENSIONS))
     if data is None:
         return [*figures, Figure(name=name + "blocks' aggregation (Cora's with --data)",
                                  value=value)]

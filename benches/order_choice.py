@@ -68,7 +68,7 @@ class OrderedStep(NamedTuple):
     def workload(self) -> Workload:
         """The step on the chip, with the default orders, whatever it has of memory."""
         config = self.config.replace(**{field: getattr(YARDSTICK, field) for field in _ROOM})
-        return self.step(config).ordered(layer.order for layer in self.network.layers)
+        return self.step(config).with_orders(layer.order for layer in self.network.layers)
 
     def slower(self) -> float:
         """Cycles of the default orders by those of the fastest ones."""
@@ -101,7 +101,7 @@ def order_figures(data: Path | None, narrow: Mapping[str, Config],
         Called with a line of text before each training.
     """
     worst = 1.0
-    for one in itertools.chain(_studied(), _planned(), _whole(data), _bundled()):
+    for one in itertools.chain(_batches(), _trainings(), _whole(data), _bundles()):
         progress(f"orders: {one.name}")
         value = one.slower()
         worst = max(worst, value)
@@ -113,7 +113,7 @@ def order_figures(data: Path | None, narrow: Mapping[str, Config],
         yield Figure(name=name, value=value)
 
 
-def _studied() -> Iterator[OrderedStep]:
+def _batches() -> Iterator[OrderedStep]:
     """Sampled batches of large graphs, of bench paper."""
     config, recipe = PRESETS["vcu128"], Recipe()
     for (name, graph), (sampling, batch), hidden in itertools.product(
@@ -126,7 +126,7 @@ def _studied() -> Iterator[OrderedStep]:
             resident=True), config)
 
 
-def _planned() -> Iterator[OrderedStep]:
+def _trainings() -> Iterator[OrderedStep]:
     """Trainings of bench plan, on the first board of a cluster of each kind."""
     for cluster in (CLUSTERS[0], CLUSTERS[-1]):
         boards = load_cluster(cluster)
@@ -151,7 +151,7 @@ def _whole(data: Path | None) -> Iterator[OrderedStep]:
     yield _on_graph("many features, vcu128", many_features_graph(), "gcn", 128, PRESETS["vcu128"])
 
 
-def _bundled() -> Iterator[OrderedStep]:
+def _bundles() -> Iterator[OrderedStep]:
     """What is trained on a simulated chip in every word, in benches bits and accuracy."""
     for name, model in itertools.product(_BUNDLED, _MODELS):
         hidden = (8,) * 4 if model == "mixhop" else (_HIDDEN,)
@@ -188,7 +188,7 @@ def _narrow(chips: Mapping[str, Config],
         found: dict[tuple[str, ...], float] = {}
         for one in steps:
             workload = one.workload()
-            cycles = {orders: _cycles(workload.ordered(orders)) for orders in itertools.product(
+            cycles = {orders: _cycles(workload.with_orders(orders)) for orders in itertools.product(
                 *(layer.orders for layer in one.network.layers))}
             for orders, value in cycles.items():
                 found[orders] = max(found.get(orders, 1.0), value / min(cycles.values()))

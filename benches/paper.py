@@ -16,7 +16,7 @@ from hypercast.benches.study.baseline import HP_GNN, like_ours, step_seconds
 from hypercast.benches.study.batch import SAMPLINGS, Batch
 from hypercast.benches.study.graphs import GRAPHS, GraphStatistics
 from hypercast.benches.study.sampling import ConfigurationModel
-from hypercast.benches.study.traffic import PCIE, brought, ours, textbook
+from hypercast.benches.study.traffic import PCIE, count_brought, ours, textbook
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
@@ -62,7 +62,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                 HP_GNN[sampling], element_bytes=_CONFIG.element_width // 8)) * _CLOCK
             / step.cycles))
         figures += _words(title, workload, step, symmetric=sampling == "subgraph")
-        figures += _brought(title, workload, step, symmetric=sampling == "subgraph")
+        figures += _measure_brought(title, workload, step, symmetric=sampling == "subgraph")
     figures += [Figure(name=f"{kind} geometric mean of {len(values)} rows",
                        value=statistics.geometric_mean(values), unit="x", bar=MEAN_BARS.get(kind))
                 for kind, values in ratios.items()]
@@ -102,10 +102,10 @@ def _words(title: str, workload: Workload, step: Prediction, *,
         yield Figure(name=f"{title}: {what}, textbook / ours", value=more / words, unit="x")
 
 
-def _brought(title: str, workload: Workload, step: Prediction, *,
-             symmetric: bool) -> Iterator[Figure]:
+def _measure_brought(title: str, workload: Workload, step: Prediction, *,
+                     symmetric: bool) -> Iterator[Figure]:
     """What a board would get for each batch, by PCIe."""
-    octets = brought(workload, symmetric=symmetric) * _CONFIG.word_width / 8
+    octets = count_brought(workload, symmetric=symmetric) * _CONFIG.word_width / 8
     yield Figure(name=f"{title}: brought by a batch", value=octets / 1e6, unit="MB")
     yield Figure(name=f"{title}: its time on PCIe Gen3 x4 / step",
                  value=octets / PCIE / (step.cycles / _CLOCK))
@@ -138,7 +138,8 @@ def _samples(name: str, graph: GraphStatistics) -> Iterator[Figure]:
                          value=cycles / step.cycles, unit="x")
     expected = Workload.of_statistics(
         batch.vertices, [block.entries for block in batch.blocks], counted.network, _CONFIG)
-    real, load = (one.ordered(expected.orders).loads(1, False)[0] for one in (counted, expected))
+    real, load = (one.with_orders(expected.orders).loads(1, False)[0]
+                  for one in (counted, expected))
     for field, what in (("links", "links"), ("ejected", "ejection ports"),
                         ("arrivals", "aggregators")):
         yield Figure(name=f"{title}: load of {what}, expected / counted",

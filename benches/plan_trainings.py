@@ -16,7 +16,7 @@ from hypercast.host.description.recipe import make_recipe
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks, communities
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.ranges import Ranges
@@ -36,7 +36,7 @@ from hypercast.host.training.planning import assignment_of, planned_description,
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
 
-__all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measured", "seconds_of"]
+__all__ = ["BOARDS", "TRAININGS", "PlannedTrial", "measure", "seconds_of"]
 
 #: Boards of each training.
 BOARDS = 4
@@ -103,42 +103,42 @@ def _stale(problem: Problem) -> Plan | str:
     return evaluated_parts(problem, problem.boards, hidden=True)
 
 
-def _cut(problem: Problem) -> Plan | str:
+def _plan_cut(problem: Problem) -> Plan | str:
     return evaluated_cut(problem, problem.boards)
 
 
 def _pipeline(schedule: str) -> Callable[[Problem], Plan | str]:
     def plan(problem: Problem) -> Plan | str:
-        stages = Ranges(problem).balanced(problem.boards)
+        stages = Ranges(problem).balance(problem.boards)
         assert stages
-        return evaluated(problem, DISCIPLINE, stages, schedule)
+        return evaluate(problem, DISCIPLINE, stages, schedule)
     return plan
 
 
 def _two_versions(problem: Problem) -> Plan | str:
-    return evaluated(problem, TWO_VERSIONS, equal_stages(problem, problem.boards), "SNO")
+    return evaluate(problem, TWO_VERSIONS, equal_stages(problem, problem.boards), "SNO")
 
 
-def _stashing(problem: Problem) -> Plan | str:
-    return evaluated(problem, STASHING, equal_stages(problem, problem.boards), "SNO")
+def _plan_stashing(problem: Problem) -> Plan | str:
+    return evaluate(problem, STASHING, equal_stages(problem, problem.boards), "SNO")
 
 
 def _chunks(problem: Problem) -> Plan | str:
-    stages = Ranges(problem).balanced(problem.boards, single=True)
+    stages = Ranges(problem).balance(problem.boards, single=True)
     assert stages
-    return evaluated(problem, GNNPIPE, stages, "GPipe", chunks=8)
+    return evaluate(problem, GNNPIPE, stages, "GPipe", chunks=8)
 
 
 def _graph_of_stages(problem: Problem) -> Plan | str:
     """The first layer, two branches and one of two convolutions beside each other, and the last."""
     stages = ((0,), (1, 2), (3, 4), (5,))
-    return evaluated(problem, GRAPHPIPE, [
-        BoardStage(layers, (board,))
-        for layers, board in zip(stages, problem.boards, strict=True)], "paths")
+    return evaluate(problem, GRAPHPIPE, [
+       BoardStage(layers, (board,))
+       for layers, board in zip(stages, problem.boards, strict=True)], "paths")
 
 
 def _equal(problem: Problem) -> Plan | str:
-    return evaluated(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
+    return evaluate(problem, GPIPE, equal_stages(problem, problem.boards), "GPipe")
 
 
 def _whole(vertices: int, degree: float = 16.0) -> Callable[[], Graph]:
@@ -183,7 +183,7 @@ TRAININGS = (
     *(_of("graph in parallel, stale halos", cluster, _whole(2400), _TWO, _stale,
           recipe={"epochs": 24})  # rows of the last step cross while no one waits
       for cluster in ("vcu128-4", _SLOW, "mixed")),
-    *(_of("vertex cut", cluster, _whole(2400), _TWO, _cut) for cluster in ("vcu128-4", _SLOW)),
+    *(_of("vertex cut", cluster, _whole(2400), _TWO, _plan_cut) for cluster in ("vcu128-4", _SLOW)),
     _of("graph in parallel, GraphSAGE", "u50-4", _several_labels, _SAGE, _parts),
     _of("graph in parallel", "ulx3s-4", _whole(256, 8.0), Model(hidden=(8,), dropout=(0.0,)),
         _parts),
@@ -193,7 +193,7 @@ TRAININGS = (
     *(_of(f"layers, {name}", cluster, _whole(1800), _DEEP, plan,
           sampling=Sampling(sampler="walks", batch=2, coverage=6.0),
           recipe={"micro_batches": 8, "epochs": 3})
-      for name, plan in (("two versions", _two_versions), ("stashed weights", _stashing))
+      for name, plan in (("two versions", _two_versions), ("stashed weights", _plan_stashing))
       for cluster in ("vcu128-4", _SLOW)),
     *(_of("layers, chunks of the graph", cluster, _whole(4800), _DEEP, _chunks,
           recipe={"epochs": 3})
@@ -205,7 +205,7 @@ TRAININGS = (
 )
 
 
-def measured() -> list[tuple[str, float, float]]:
+def measure() -> list[tuple[str, float, float]]:
     """For each training: its name, and the seconds of a step as planned and as trained."""
     found: list[tuple[str, float, float]] = on_boards(BOARDS, _train)
     return found

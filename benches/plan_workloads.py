@@ -13,7 +13,7 @@ from hypercast.reference.models import model_network
 from hypercast.reference.network import LINEAR, Layer, Network
 from hypercast.reference.recipe import Recipe
 
-__all__ = ["CLUSTERS", "WORKLOADS", "branched", "deep", "unequal", "whole"]
+__all__ = ["CLUSTERS", "WORKLOADS", "branch", "deep", "unequal", "whole"]
 
 #: Eight equal boards on a fast and on a slow network, unequal boards, and boards on serial lines.
 CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
@@ -44,11 +44,11 @@ def whole(graph: GraphStatistics, hidden: tuple[int, ...], cluster: Cluster) -> 
 def deep(cluster: Cluster, layers: int, hidden: int, samples: int = _SAMPLES) -> Problem:
     """Steps of a deep network on samples."""
     network = Network.of_widths((_FEATURES, *[hidden] * (layers - 1), _CLASSES))
-    return _problem(cluster, network, _sampled(layers), micro_batches=samples)
+    return _problem(cluster, network, _sample(layers), micro_batches=samples)
 
 
-def branched(cluster: Cluster, branches: int = 3, length: int = 8,
-             samples: int = _SAMPLES // 2) -> Problem:
+def branch(cluster: Cluster, branches: int = 3, length: int = 8,
+           samples: int = _SAMPLES // 2) -> Problem:
     """Steps of a network with branches of convolutions, on samples.
 
     A first layer, several branches of equal convolutions, and a linear layer that takes the
@@ -63,13 +63,13 @@ def branched(cluster: Cluster, branches: int = 3, length: int = 8,
         ends.append(len(layers))
     layers.append(Layer(features_in=branches * width, features_out=_CLASSES, order=LINEAR))
     return _problem(cluster, Network(layers=tuple(layers), jumping=tuple(ends)),
-                    _sampled(len(layers)), micro_batches=samples)
+                    _sample(len(layers)), micro_batches=samples)
 
 
 def _gcnii(cluster: Cluster) -> Problem:
     """Steps of GCNII on samples."""
     network = model_network("gcnii", _FEATURES, (64,) * _DEEP, _CLASSES)
-    return _problem(cluster, network, _sampled(len(network.layers)), micro_batches=_SAMPLES)
+    return _problem(cluster, network, _sample(len(network.layers)), micro_batches=_SAMPLES)
 
 
 def _problem(cluster: Cluster, network: Network, statistics: Statistics,
@@ -82,7 +82,7 @@ def _problem(cluster: Cluster, network: Network, statistics: Statistics,
         sampled=statistics.sampled), statistics, micro_batches=micro_batches)
 
 
-def _sampled(layers: int) -> Statistics:
+def _sample(layers: int) -> Statistics:
     return Statistics(vertices=(_VERTICES,) * (layers + 1), edges=(_EDGES,) * layers,
                       sampled=True)
 
@@ -98,7 +98,7 @@ _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
     "deep network, whole graph": partial(whole, GRAPHS["Reddit"], (64,) * (_DEEP - 1)),
     "deep network, samples": partial(deep, layers=_DEEP, hidden=64),
     "GCNII, samples": _gcnii,
-    "branched network": branched,
+    "branched network": branch,
 }
 #: Cluster to trainings by name.
 WORKLOADS: Mapping[str, Mapping[str, Callable[[Cluster], Problem]]] = {

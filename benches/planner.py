@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from hypercast.benches.figure import Figure
-from hypercast.benches.plan_trainings import TRAININGS, measured
-from hypercast.benches.plan_workloads import CLUSTERS, WORKLOADS, branched, deep, unequal
+from hypercast.benches.plan_trainings import TRAININGS, measure
+from hypercast.benches.plan_workloads import CLUSTERS, WORKLOADS, branch, deep, unequal
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for, stage_footprint
+from hypercast.host.planner.pipelines import BoardStage, evaluate, schedules_for, stage_footprint
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.search import PlanComparison, search
@@ -56,7 +56,7 @@ _BARS = {("GraphPipe", "BaPipe", "branched network", ""): 1.3,
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is not used."""
     progress("schedules")
-    figures = [*_schedules(), *_searches(progress), *_executed(progress)]
+    figures = [*_schedules(), *_searches(progress), *_execute(progress)]
     found = {}
     for cluster in CLUSTERS:
         for name, make in WORKLOADS[cluster].items():
@@ -72,7 +72,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
                         "64 layers, 64 samples, six VCU128 and two U50", 1.5)
     slower: list[float] = []
     for (name, cluster), comparison in found.items():
-        figures += _chosen(f"{name}, {cluster}", comparison, slower)
+        figures += _choose(f"{name}, {cluster}", comparison, slower)
     figures.append(Figure(name="chosen / fastest of a single strategy, the worst of all",
                           value=max(slower), bar=1.02, relation="<="))
     return figures + [one for system in _RIVALS for one in _factors(system, found)]
@@ -82,20 +82,20 @@ def _schedules() -> Iterator[Figure]:
     agree = total = 0
     for place, (stages, batches) in enumerate(_SIZES):
         for (name, sent), times in _TIMES.items():
-            timeline = _worked(stages, batches, name, sent)
+            timeline = _work(stages, batches, name, sent)
             agree += timeline.seconds == times[place]
             total += 1
             if sent == 0 and name != "GPipe":
                 factor = 2 if name == "FBP" else 1
                 agree += list(timeline.peaks) == [factor * one for one in range(stages, 0, -1)]
                 total += 1
-        held = _worked(stages, batches, "FBP", 0, in_flight=range(stages, 0, -1))
+        held = _work(stages, batches, "FBP", 0, in_flight=range(stages, 0, -1))
         agree += held.seconds == _HELD[place]
         total += 1
     yield Figure(name="values of schedules as derived", value=agree, bar=total, relation="=")
 
 
-def _worked(stages: int, batches: int, name: str, sent: float, **settings: Any) -> PipelineTimeline:
+def _work(stages: int, batches: int, name: str, sent: float, **settings: Any) -> PipelineTimeline:
     stage = Stage(name="", forward=1, backward=2)
     pipeline = Pipeline.chain([stage] * stages, [sent] * (stages - 1))
     return simulated(pipeline, SCHEDULES[name], batches, **settings)
@@ -115,7 +115,7 @@ def _searches(progress: Callable[[str], None]) -> Iterator[Figure]:
                      value=orders[layers], unit="s")
     yield Figure(name="orders of 64 different layers / of 32", value=orders[64] / orders[32],
                  bar=3, unit="x", relation="<=")  # quadratic would be 4
-    problem = branched(load_cluster("vcu128-8"), branches=4, length=6)
+    problem = branch(load_cluster("vcu128-8"), branches=4, length=6)
     assert problem.graph  # costs of layers are not a part of the searches
     seconds = {}
     for strategy in (graphpipe, piper):
@@ -146,10 +146,10 @@ def _orders_seconds(layers: int) -> float:
     return time.process_time() - begin
 
 
-def _executed(progress: Callable[[str], None]) -> Iterator[Figure]:
+def _execute(progress: Callable[[str], None]) -> Iterator[Figure]:
     """Plans against what boards' virtual clocks said when they were trained."""
     progress("trainings by plans")
-    trainings = measured()
+    trainings = measure()
     for name, planned, taken in trainings:
         yield Figure(name=f"{name}: step as planned / as trained", value=planned / taken)
     yield Figure(name=f"of {len(TRAININGS)} trainings, those whose step takes what was planned, "
@@ -160,7 +160,7 @@ def _executed(progress: Callable[[str], None]) -> Iterator[Figure]:
 def _balance(problem: Problem, title: str, bar: float | None) -> Iterator[Figure]:
     """Layers balanced by time against as many layers on each of all boards, same schedules."""
     stages = equal_stages(problem, problem.boards)
-    equal = [evaluated(problem, bapipe.DISCIPLINE, stages, schedule)
+    equal = [evaluate(problem, bapipe.DISCIPLINE, stages, schedule)
              for schedule in schedules_for(stages)]
     balanced = [plan.seconds for plan in bapipe.plans(problem) if isinstance(plan, Plan)]
     yield Figure(name=f"{title}: as many layers on all boards / BaPipe", unit="x", bar=bar,
@@ -183,7 +183,7 @@ def _memory(problem: Problem, comparison: PlanComparison, title: str) -> Iterato
                      value=alone / least.fullest, unit="x", bar=4)
 
 
-def _chosen(title: str, comparison: PlanComparison, slower: list[float]) -> Iterator[Figure]:
+def _choose(title: str, comparison: PlanComparison, slower: list[float]) -> Iterator[Figure]:
     """What is chosen; ``slower`` gets how much slower that is than the fastest."""
     for staleness in (False, True):
         allowed = [plan for plan in comparison.plans if staleness or plan.exact]

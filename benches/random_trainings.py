@@ -142,7 +142,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
     network = model_network(model, widths[0], widths[1:-1], widths[-1], dropout=dropout,
                             **additions)
     # Layers that drop input features combine first.
-    network = network.ordered(
+    network = network.with_orders(
         layer.orders[0] if dropout and network.reads_features((number,)) else choose(*layer.orders)
         for number, layer in enumerate(network.layers, 1))
     optimiser = choose("sgd", "adam") if config.adam else "sgd"

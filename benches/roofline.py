@@ -5,7 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from hypercast.benches.figure import Figure
-from hypercast.benches.steps import Step, chip, measure, predicted, synthetic_graph
+from hypercast.benches.steps import Step, chip, measure, predict_cycles, synthetic_graph
 from hypercast.host.graphs.datasets import DatasetError
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.config import PRESETS
@@ -48,7 +48,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             Figure(name=f"synthetic graph, P = {lanes}: array words in cycles with instruction",
                    value=step.words_while_busy(), bar=_ARRAY_BAR),
             Figure(name=f"synthetic graph, P = {lanes}: gradient reduction not hidden",
-                   value=step.exposed(Engine.REDUCTION), bar=_REDUCTION_BAR, relation="<="),
+                   value=step.exposed_share(Engine.REDUCTION), bar=_REDUCTION_BAR, relation="<="),
         ]
     progress("synthetic graph, preset vcu128")
     step = measure(graph, [HIDDEN], PRESETS["vcu128"], progress)
@@ -96,8 +96,8 @@ def _weak_scaling(sixteen: int, progress: Callable[[str], None]) -> list[Figure]
     for dimensions in range(7):
         progress(f"weak scaling, {1 << dimensions} cores")
         vertices, edges = (count << dimensions >> config.dimensions for count in GRAPH[:2])
-        cycles = predicted(synthetic_graph(vertices, edges, *GRAPH[2:]), [HIDDEN],
-                           config.replace(dimensions=dimensions))
+        cycles = predict_cycles(synthetic_graph(vertices, edges, *GRAPH[2:]), [HIDDEN],
+                                config.replace(dimensions=dimensions))
         single = single or cycles
         name = (f"weak scaling, {vertices} vertices on {1 << dimensions} cores, P = {SCALED}, by "
                 f"the cycle model")

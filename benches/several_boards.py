@@ -42,7 +42,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; ``data`` is the folder with Cora's Planetoid files, if they are there."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        figures = [*_equal(progress), *_killed(folder, progress)]
+        figures = [*_equal(progress), *_kill(folder, progress)]
         figures += scaling(progress)
         figures += placement(progress)
         graphs = {f"blocks of {_GENERATED['vertices']} vertices": Graph(**blocks(**_GENERATED))}
@@ -58,7 +58,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
         return [*figures, *_memory(folder, progress)]
 
 
-def _trained(folder: Path, *arguments: object) -> str:
+def _train(folder: Path, *arguments: object) -> str:
     """The digest of what a training ends with, in a new folder."""
     with train(*arguments, "--run", folder) as process:
         _, errors = process.communicate()
@@ -91,9 +91,9 @@ def _equal(progress: Callable[[str], None]) -> Iterator[Figure]:
                          relation="=")
 
 
-def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
+def _kill(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
     arguments = ("blocks", "--hidden", 6, "--epochs", _KILLED_EPOCHS, "--every", 10)
-    expected = _trained(folder / "whole", *arguments)
+    expected = _train(folder / "whole", *arguments)
     generator = random.Random(0)
     kills = named = 0
     while kills < _KILLS:
@@ -111,7 +111,7 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
                                     "error: the process of a board was ended by signal 9",
                                     "error: a process ended while all of them were starting")) \
             and len(errors.splitlines()) == 1
-    found = _trained(folder / "killed", *arguments, "--boards", 2, "--resume")
+    found = _train(folder / "killed", *arguments, "--boards", 2, "--resume")
     yield Figure(name="kills of a board at a random moment, each resumed on another number of "
                       "boards", value=kills, bar=_KILLS, relation="=")
     yield Figure(name="of them, ended by one message that says what happened", value=named,
@@ -123,9 +123,9 @@ def _killed(folder: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
 def _cora(folder: Path, data: Path, progress: Callable[[str], None]) -> Iterator[Figure]:
     progress("Cora on 4 boards")
     arguments = (data, "--epochs", 3)
-    expected = _trained(folder / "cora", *arguments)
+    expected = _train(folder / "cora", *arguments)
     yield Figure(name="Cora, whole, on 4 boards ends in the weights and state of one",
-                 value=int(expected == _trained(folder / "cora 4", *arguments, "--boards", 4)),
+                 value=int(expected == _train(folder / "cora 4", *arguments, "--boards", 4)),
                  bar=1, relation="=")
 
 

@@ -52,12 +52,12 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
         recipe: dict[str, Any] = {
             "seed": seed, "loss": loss_of(graph), "learning_rates": (1.0,),
             "bias_learning_rates": (1.0,), "weight_decays": (5e-4,)}
-        ranked = graph.permuted(rank_order(graph))
-        real.append(_trained(FloatGnn(
-            network, Recipe(**recipe), ranked.normalised("symmetric"), ranked.features,
-            ranked.labels, ranked.splits), epochs))
+        ranked = graph.permute(rank_order(graph))
+        real.append(_train(FloatGnn(
+          network, Recipe(**recipe), ranked.normalise("symmetric"), ranked.features,
+          ranked.labels, ranked.splits), epochs))
         for width, scores in fixed.items():
-            scores.append(_trained(
+            scores.append(_train(
                 FixedGnn(prepare(graph, network, Recipe(element_width=width, **recipe))), epochs))
     figures.append(Figure(name="test micro F1, float64", value=float(np.mean(real)), unit=""))
     for width, scores in fixed.items():
@@ -70,7 +70,7 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
     return figures
 
 
-def _trained(model: FloatGnn | FixedGnn, epochs: int) -> float:
+def _train(model: FloatGnn | FixedGnn, epochs: int) -> float:
     for _ in range(epochs):
         model.train_step()
     return model.evaluate().micro_f1(Split.TEST)

@@ -107,7 +107,7 @@ def _write(transport: Transport, core: int, space: int, address: int,
         transport.write(register("data"), value)
 
 
-def _prepared(transport: _Stopwatch, config: Config) -> Driver:
+def _prepare(transport: _Stopwatch, config: Config) -> Driver:
     """A driver of a chip that holds the program, and one row of optimiser state.
 
     That row is for core 0 to send to all: masters 5, 6, 7 and so on, momenta zero.
@@ -125,7 +125,7 @@ def _prepared(transport: _Stopwatch, config: Config) -> Driver:
 def _run(transport: Transport, runs: int) -> tuple[int, list[int], float]:
     """Run the program; returns its cycles, counters of a core, and simulated cycles per second."""
     stopwatch = _Stopwatch(transport)
-    driver = _prepared(stopwatch, _CONFIG)
+    driver = _prepare(stopwatch, _CONFIG)
     cycles = driver.run(0, limit=_LIMIT)
     _select(stopwatch, _CORE, Space.CORE, CoreSpace.COUNTERS)
     counters = [stopwatch.read(register("data")) for _ in range(_COUNTERS)]
@@ -182,7 +182,7 @@ def _against_verilator(progress: Callable[[str], None]) -> Iterator[Figure]:
                  relation="=")
 
 
-def _compiling(progress: Callable[[str], None]) -> list[Figure]:
+def _measure_compiling(progress: Callable[[str], None]) -> list[Figure]:
     """The large chip, compiled where nothing is kept of it."""
     def seconds() -> float:
         return sum(usage.ru_utime + usage.ru_stime for usage in map(
@@ -207,7 +207,7 @@ def _threads(progress: Callable[[str], None]) -> list[Figure]:
             chip = CxxrtlTransport(_LARGE, threads=threads, progress=progress)
             stack.enter_context(contextlib.closing(chip))
             timed[threads] = _Stopwatch(chip)
-        drivers = {threads: _prepared(transport, _LARGE) for threads, transport in timed.items()}
+        drivers = {threads: _prepare(transport, _LARGE) for threads, transport in timed.items()}
         for index in range(_ROUNDS):
             for threads, driver in drivers.items():
                 progress(f"one thread and two, round {index + 1} of {_ROUNDS}")
@@ -249,7 +249,7 @@ def _cora(data: Path, progress: Callable[[str], None]) -> list[Figure]:
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures; those of Cora only with ``data``, the folder with its Planetoid files."""
-    figures = [*_compiling(progress), *_threads(progress)]
+    figures = [*_measure_compiling(progress), *_threads(progress)]
     if data is not None:
         figures += _cora(data, progress)
     return [*figures, *_against_verilator(progress), *_against_pysim(progress)]

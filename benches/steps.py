@@ -21,7 +21,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Engine
 
-__all__ = ["Step", "chip", "measure", "predicted", "synthetic_graph"]
+__all__ = ["Step", "chip", "measure", "predict_cycles", "synthetic_graph"]
 
 #: What a chip of some lanes has for the workloads here: cores share the memory that they need.
 _EJECT = {2: 1, 4: 2, 8: 4, 16: 4}
@@ -84,7 +84,7 @@ class Step(NamedTuple):
         words = sum(sum(phase.counters["array_words"]) for phase in self.profile.phases)
         return words / int((end - start)[own].sum())
 
-    def exposed(self, engine: Engine) -> float:
+    def exposed_share(self, engine: Engine) -> float:
         """Share of the step in which some core's ``engine`` is busy, and no other of any core."""
         others = np.zeros(self.cycles + 2, dtype=np.int64)
         own = np.zeros_like(others)
@@ -111,7 +111,7 @@ def measure(graph: Graph, widths: Sequence[int], config: Config,
         device.close()
 
 
-def predicted(graph: Graph, widths: Sequence[int], config: Config) -> int:
+def predict_cycles(graph: Graph, widths: Sequence[int], config: Config) -> int:
     """Cycles of the same step by the cycle model."""
     model = _model(graph, widths, config)
     return predict(Workload.of_model(model, config)).cycles

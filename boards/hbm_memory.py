@@ -86,12 +86,12 @@ class HbmMemory(wiring.Component):
             for name, member in half.signature.members.items():
                 value = getattr(half, name)
                 if member.flow == In:  # to the controller, as seen from here
-                    yield "i", name.upper(), _fitted(name, value, number)
+                    yield "i", name.upper(), _fit(name, value, number)
                 elif name not in ("rid", "bid"):  # there is one ID only
                     yield "o", name.upper(), value
 
 
-def _fitted(name: str, value: Value, number: int) -> Value:
+def _fit(name: str, value: Value, number: int) -> Value:
     """What the controller gets for a manager's signal."""
     match name[2:]:
         case "id":

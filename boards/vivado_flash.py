@@ -46,8 +46,8 @@ def flash_image(flash: Flash, name: str) -> str:
     name : str
         Name of the project.
     """
-    return _filled(_IMAGE, INTERFACE=FLASH_INTERFACE, SIZE=str(flash.size), NAME=name,
-                   OFFSET=f"{flash.offset:#010x}")
+    return _fill(_IMAGE, INTERFACE=FLASH_INTERFACE, SIZE=str(flash.size), NAME=name,
+                 OFFSET=f"{flash.offset:#010x}")
 
 
 def flash_script(flash: Flash, name: str, *, title: str, part: str) -> str:
@@ -60,10 +60,10 @@ def flash_script(flash: Flash, name: str, *, title: str, part: str) -> str:
     name, title, part : str
         Name of the project, what the board is called, and its FPGA with package.
     """
-    return _filled(_SCRIPT, TITLE=title, NAME=name, PART=flash.part, DEVICE=part.partition("-")[0])
+    return _fill(_SCRIPT, TITLE=title, NAME=name, PART=flash.part, DEVICE=part.partition("-")[0])
 
 
-def _filled(text: str, **values: str) -> str:
+def _fill(text: str, **values: str) -> str:
     for key, value in values.items():
         text = text.replace(f"@{key}@", value)
     return text

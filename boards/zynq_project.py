@@ -104,8 +104,8 @@ def _design(board: ZynqBoard, config: Config) -> Iterator[str]:
     yield from _ip("ps", system.ip)
     yield (f"apply_bd_automation -rule xilinx.com:bd_rule:{system.ip} -config {{{system.preset}}} "
            f"[get_bd_cells ps]")
-    yield from _configured("ps", {**system.settings_of(len(ports)),
-                                  system.frequency: board.frequency})
+    yield from _configure("ps", {**system.settings_of(len(ports)),
+                                 system.frequency: board.frequency})
     yield f"create_bd_cell -type module -reference {OPTIONS.top} chip"
     yield from _ip("reset", "proc_sys_reset")
     yield from _ip("registers", "smartconnect", NUM_SI=1, NUM_MI=1)
@@ -135,10 +135,10 @@ def _design(board: ZynqBoard, config: Config) -> Iterator[str]:
 def _ip(cell: str, kind: str, **settings: object) -> Iterator[str]:
     yield f"create_bd_cell -type ip -vlnv xilinx.com:ip:{kind} {cell}"
     if settings:
-        yield from _configured(cell, settings)
+        yield from _configure(cell, settings)
 
 
-def _configured(cell: str, settings: dict[str, object]) -> Iterator[str]:
+def _configure(cell: str, settings: dict[str, object]) -> Iterator[str]:
     pairs = " ".join(f"CONFIG.{name} {{{value}}}" for name, value in settings.items())
     yield f"set_property -dict [list {pairs}] [get_bd_cells {cell}]"
 

@@ -69,7 +69,7 @@ def check(proofs: Iterable[Proof]) -> Iterator[Verdict]:
     try:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
             try:
-                yield from pool.map(_solve, proofs, _prepared(proofs, top))
+                yield from pool.map(_solve, proofs, _prepare(proofs, top))
             finally:
                 pool.shutdown(cancel_futures=True)
     finally:
@@ -77,7 +77,7 @@ def check(proofs: Iterable[Proof]) -> Iterator[Verdict]:
             top.rmdir()
 
 
-def _prepared(proofs: Iterable[Proof], top: Path) -> Iterator[Path]:
+def _prepare(proofs: Iterable[Proof], top: Path) -> Iterator[Path]:
     """A folder for each proof; blocks are elaborated one after the other."""
     for number, proof in enumerate(proofs):
         directory = top / str(number)

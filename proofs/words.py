@@ -6,7 +6,7 @@ from typing import NamedTuple
 from amaranth.hdl import Assume, Module, Signal, Value, ValueLike
 from amaranth.lib import stream
 
-__all__ = ["Handshake", "constant", "held", "past"]
+__all__ = ["Handshake", "constant", "is_held", "past"]
 
 
 class Handshake(NamedTuple):
@@ -38,7 +38,7 @@ def constant(m: Module, value: Value) -> None:
         m.d.comb += Assume(value == before)
 
 
-def held(m: Module, offer: stream.Interface | Handshake) -> Value:
+def is_held(m: Module, offer: stream.Interface | Handshake) -> Value:
     """Whether a stream still offers what it offered in the last cycle in vain."""
     payload = Value.cast(offer.payload)
     waited = past(m, offer.valid & ~offer.ready)

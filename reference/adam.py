@@ -157,7 +157,7 @@ def _length(value: IntArray) -> IntArray:
     return np.frexp(value.astype(np.float64))[1].astype(np.int64)
 
 
-def _shifted(value: IntArray, places: IntArray) -> IntArray:
+def _shift(value: IntArray, places: IntArray) -> IntArray:
     """``value`` divided by ``2**places``, and rounded down."""
     return value >> np.minimum(places, 63)
 
@@ -191,8 +191,8 @@ def next_second_moment(packed: npt.ArrayLike, gradient: npt.ArrayLike,
     square = leading * leading >> 2 * _SQUARED_BITS - _MANTISSA_BITS
     square_exponent = length + (_SECOND_BITS - _MANTISSA_BITS) // 2
     common = np.maximum(exponent, square_exponent)
-    total = (_shifted(mantissa, 2 * (common - exponent))
-             + _shifted(square, 2 * (common - square_exponent)))
+    total = (_shift(mantissa, 2 * (common - exponent))
+             + _shift(square, 2 * (common - square_exponent)))
     above = total >> _MANTISSA_BITS != 0
     below = (total >> _MANTISSA_BITS - 2 == 0) & (common > 0)
     return pack_second_moment(

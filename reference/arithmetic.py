@@ -157,7 +157,7 @@ class LossRow(NamedTuple):
     predicted: IntArray | BoolArray
 
 
-def _interpolated(table: tuple[int, ...], x: IntArray, rest_bits: int) -> IntArray:
+def _interpolate(table: tuple[int, ...], x: IntArray, rest_bits: int) -> IntArray:
     """A table of 65 entries at ``x / 2**rest_bits`` (0 to 64), between entries by a line.
 
     The distance from the entry below is a product of integers, floored.
@@ -177,15 +177,15 @@ def _bits(distance: IntArray, shift: int) -> IntArray:
 def _exponential(bits: IntArray) -> IntArray:
     """``2**-bits`` with 16 fraction bits."""
     places: IntArray = np.minimum(bits >> 12, 31)
-    return _interpolated(EXP_TABLE, bits & 4095, 6) >> places
+    return _interpolate(EXP_TABLE, bits & 4095, 6) >> places
 
 
 def _log2_1p(x: IntArray) -> IntArray:
     """``log2(1 + x)`` with 12 fraction bits, of ``x`` with 16, at most 1."""
-    return _interpolated(LOG_TABLE, x, 10)
+    return _interpolate(LOG_TABLE, x, 10)
 
 
-def _weighted(loss: IntArray, weights: IntArray) -> IntArray:
+def _weigh(loss: IntArray, weights: IntArray) -> IntArray:
     return (loss * weights) >> 15
 
 
@@ -222,7 +222,7 @@ def softmax_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
     log2_total = (n << 12) + _log2_1p((total >> n) - 65536)
     own = np.take_along_axis(bits, np.maximum(labels, 0)[:, None], axis=1)[:, 0]
     return LossRow(probability - onehot * (weights << 18)[:, None],
-                   _weighted(own + log2_total, weights), logits.argmax(axis=1))
+                   _weigh(own + log2_total, weights), logits.argmax(axis=1))
 
 
 def sigmoid_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
@@ -253,13 +253,13 @@ def sigmoid_gradient(logits: npt.ArrayLike, labels: npt.ArrayLike, shift: int,
     weights = np.broadcast_to(np.asarray(weights, dtype=np.int64), labels.shape[:1])
     bits = _bits(abs(logits), shift)
     exponential = _exponential(bits)
-    reciprocal = _interpolated(RECIPROCAL_TABLE, exponential, 10)
+    reciprocal = _interpolate(RECIPROCAL_TABLE, exponential, 10)
     against = exponential * (reciprocal * weights[:, None] >> 15)
     predicted = logits > 0
     wrong = predicted != labels
     gradient = np.where(wrong, (weights << 18)[:, None] - against, against)
     loss = (_log2_1p(exponential) + bits * wrong).sum(axis=1)
-    return LossRow(np.where(labels, -gradient, gradient), _weighted(loss, weights), predicted)
+    return LossRow(np.where(labels, -gradient, gradient), _weigh(loss, weights), predicted)
 
 
 # --- Optimiser ----------------------------------------------------------------------------------

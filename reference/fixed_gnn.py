@@ -16,7 +16,7 @@ from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import EDGES, FEATURES, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.reference.updates import updated
+from hypercast.reference.updates import update_rows
 from hypercast.reference.weight_operands import weight_operands
 from hypercast.rtl.isa import MASTER_EXPONENT
 
@@ -183,7 +183,7 @@ class FixedGnn(FixedPasses):
         shift = exponents.gradient_shift(
             name, self.rules.momentum_exponents[name],
             self._file.base(*self._graph.gradients[name].factors))
-        result = updated(
+        result = update_rows(
             self.kept[name], gradient, self.rules.rates(name, self.step), shift,
             exponents.shift(name, MASTER_EXPONENT), self._width)
         exponents.fold(name, MASTER_EXPONENT, result.magnitude.bit_length())

@@ -108,7 +108,7 @@ class FixedLayers(Generic[Number]):
         """Use the edges of another ``Sample``, and its ``rows_here``."""
         self._rows_here = rows_here
         forward, transposed = ({id(edges): made(edges) for edges in sample.edges}
-                               for made in (rows_here.forward, rows_here.transposed))
+                               for made in (rows_here.forward, rows_here.transpose))
         self._root_weight = sample.root_weight
         self._edges = {
             (direction, number): matrix

@@ -136,9 +136,9 @@ class FixedPasses:
             shift = self.exponents.shift(name, MASTER_EXPONENT)
             self.tensors[name], _ = requantize(master, shift, self._width)
 
-    def calibrated(self, program: Callable[[], Result]) -> Result:
+    def calibrate_during(self, program: Callable[[], Result]) -> Result:
         """What ``program()`` returns, if exponents are chosen from the tensors themselves."""
-        return self._file.calibrated(program)
+        return self._file.calibrate_during(program)
 
     def forward(self, step_key: int | None = None) -> LossRow:
         """All layers and the loss.

@@ -32,7 +32,7 @@ class FixedTensors:
     headroom, entry_of : callable
         As of ``ExponentFile``.
     restarts : bool
-        Whether a program that is ``calibrated`` begins again as soon as an exponent is found too
+        Whether a program that is calibrated begins again as soon as an exponent is found too
         low. If not, what has it is rounded again, and the program begins again when it has ended.
 
     Attributes
@@ -60,7 +60,7 @@ class FixedTensors:
         self._stored: dict[Tensor, list[Tensor]] = {}  # which those are, while calibrating
         self._least: dict[Tensor, int] = {}  # exponents of entries that were found too low
 
-    def calibrated(self, program: Callable[[], Result]) -> Result:
+    def calibrate_during(self, program: Callable[[], Result]) -> Result:
         """What ``program()`` returns, if exponents are chosen from the tensors themselves.
 
         It is tried again until no exponent is too low for another tensor of its entry; those that
@@ -122,7 +122,7 @@ class FixedTensors:
         self.saturations[name] += saturated
 
     def calibrate(self, name: Tensor, bits: int, base: int) -> None:
-        """Choose the exponent of a result from its own size, in a program that is ``calibrated``.
+        """Choose the exponent of a result from its own size, in a program that is calibrated.
 
         An entry that others have keeps the largest: they are rounded again, or the program is
         begun again.

@@ -21,7 +21,7 @@ from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import BACKWARD, FORWARD, Tensor
 from hypercast.reference.training_state import TrainingState
 from hypercast.reference.update_rules import UpdateRules, gains
-from hypercast.reference.updates import updated
+from hypercast.reference.updates import update_rows
 from hypercast.rtl.isa import FACTOR_WIDTH, KEY_MASK, MASTER_EXPONENT
 
 __all__ = ["initial_state"]
@@ -58,7 +58,7 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
     passes = FixedPasses(network, recipe, sample)
     masters = _initial_masters(network, recipe.seed, parameters)
     passes.round_weights(masters)
-    passes.calibrated(lambda: _trial(passes))
+    passes.calibrate_during(lambda: _trial(passes))
     moments = ("momentum", "second_moment") if recipe.optimiser == "adam" else ("momentum",)
     trial = TrainingState(
         step=0, exponents=passes.exponents.entries(),
@@ -118,7 +118,7 @@ def _second_trial(network: Network, recipe: Recipe, sample: Sample,
     passes = FixedPasses(network, recipe, sample)
     try:
         passes.round_weights(masters)
-        passes.calibrated(lambda: passes.backward(passes.forward(step_key)))
+        passes.calibrate_during(lambda: passes.backward(passes.forward(step_key)))
     except (ExponentError, AlignmentError):
         return None
     return passes
@@ -146,8 +146,9 @@ def _masters_after(passes: FixedPasses, trial: TrainingState,
     for name, gradient in passes.gradients.items():
         shift = passes.exponents.gradient_shift(
             name, trial.momentum_exponents[name], gradient.exponent)
-        found[name] = updated(trial.parameters[name], gradient.accumulators, rules.rates(name, 0),
-                              shift, 0, passes.recipe.element_width).master
+        found[name] = update_rows(trial.parameters[name], gradient.accumulators,
+                                  rules.rates(name, 0), shift, 0,
+                                  passes.recipe.element_width).master
     return found
 
 

@@ -33,7 +33,7 @@ class Judge(FixedPasses):
             Has the parameters.
         """
         self.begin_judging(state)
-        return self.metrics(self.calibrated(self.forward))
+        return self.metrics(self.calibrate_during(self.forward))
 
     def begin_judging(self, state: TrainingState) -> None:
         """Round the parameters of a state, and forget the exponents of passes before."""

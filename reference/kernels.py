@@ -18,7 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Generic, ParamSpec, TypeVar
 
-from hypercast.cache import cached
+from hypercast.cache import ensure
 
 __all__ = ["Kernel", "kernel"]
 
@@ -72,7 +72,7 @@ class Kernel(Generic[Arguments, Result]):
         """The compiled function, from the disk if it is there."""
         made: list[Any] = []
         try:
-            folder = cached("kernels", f"{self._function.__name__}-{self._key()}",
+            folder = ensure("kernels", f"{self._function.__name__}-{self._key()}",
                             lambda folder: made.append(self._compile(folder)))
         except OSError as error:
             warnings.warn(f"{self._function.__name__} is compiled for this process only, as "

@@ -249,7 +249,7 @@ class Network:
                   dropout=dropout)
             for (features_in, features_out), order in zip(pairs, orders, strict=True)))
 
-    def ordered(self, orders: Iterable[str]) -> Self:
+    def with_orders(self, orders: Iterable[str]) -> Self:
         """This network with other orders of its layers' products."""
         layers = zip(self.layers, orders, strict=True)
         return replace(self, layers=tuple(replace(layer, order=order) for layer, order in layers))

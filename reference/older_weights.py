@@ -22,10 +22,10 @@ from hypercast.reference.step_sums import StepSums
 from hypercast.reference.tensor import Tensor
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["OlderWeightsGnn", "stashed"]
+__all__ = ["OlderWeightsGnn", "stash_staleness"]
 
 
-def stashed(stages: Sequence[range]) -> tuple[int, ...]:
+def stash_staleness(stages: Sequence[range]) -> tuple[int, ...]:
     """The staleness of each layer with weight stashing.
 
     Parameters

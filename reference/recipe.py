@@ -18,7 +18,7 @@ __all__ = [
     "OPTIMISERS", "Recipe",
 ]
 
-#: How edge weights are made; ``host.graph.Graph.normalised`` explains each.
+#: How edge weights are made; ``Graph.normalise`` explains each.
 NORMALISATIONS = ("symmetric", "mean", "given", "neighbours", "sum")
 #: How weights follow their gradients; ``Recipe`` explains each.
 OPTIMISERS = ("sgd", "adam")

@@ -38,7 +38,7 @@ class AllRows:
         """Rank of each row's vertex; None if it is the row's number."""
         return None
 
-    def trained(self, count: int) -> int:
+    def count_trained(self, count: int) -> int:
         """How many vertices all processes train on, if ``count`` are here."""
         return count
 
@@ -55,7 +55,7 @@ class AllRows:
         """The edges towards the vertices that are here: a row for each."""
         return edges
 
-    def transposed(self, edges: SparseArray) -> SparseArray:
+    def transpose(self, edges: SparseArray) -> SparseArray:
         """The edges from the vertices that are here: a row for each."""
         return edges.T.tocsr()
 
@@ -76,7 +76,7 @@ class AllRows:
         """
         return matrix
 
-    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+    def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
         """The rows of others that ``with_neighbours`` adds; others are given those that they read.
 

@@ -213,7 +213,7 @@ class Sample:
     @property
     def training_vertices(self) -> int:
         """Vertices to train on, wherever they are."""
-        return self.rows_here.trained(int(np.count_nonzero(self.splits == Split.TRAIN)))
+        return self.rows_here.count_trained(int(np.count_nonzero(self.splits == Split.TRAIN)))
 
     def with_edge_exponent(self, exponent: int) -> Self:
         """This sample with another exponent of its edge weights, no lower than theirs.

@@ -22,7 +22,7 @@ from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
 from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.tensor import FEATURES, Pass, Tensor
 
-__all__ = ["SMOOTHING_ONE", "KeptRows", "StaleChunks", "StaleParts", "aligned", "is_exact",
+__all__ = ["SMOOTHING_ONE", "KeptRows", "StaleChunks", "StaleParts", "align", "is_exact",
            "kept_rows", "named_rows", "to_come"]
 
 #: The smoothing that would keep everything as it is.
@@ -59,7 +59,7 @@ class KeptRows:
         #: What this step leaves.
         self._next: dict[Tensor, Older] = {}
 
-    def replaced(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
+    def replace(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
         """What stands for rows of this step, which are kept for the next one.
 
         In the first step, that is the rows themselves. All that sum rows of a tensor in a step get
@@ -70,11 +70,11 @@ class KeptRows:
         if old is None:
             self._next[name] = Older(new, unit)
             return rows
-        mean = aligned(old, unit, _KEPT_WIDTH)
+        mean = align(old, unit, _KEPT_WIDTH)
         new = rounded_shift(
             self._smoothing * mean + (SMOOTHING_ONE - self._smoothing) * new, 16)
         self._next[name] = Older(new, unit)
-        return aligned(old, exponent, self._width)
+        return align(old, exponent, self._width)
 
     def end_step(self) -> None:
         """The step has ended: the next one takes what it left."""
@@ -96,7 +96,7 @@ def kept_rows(rows: IntArray, exponent: int) -> Older:
     return Older(rows.astype(np.int64) << _FRACTION, exponent - _FRACTION)
 
 
-def aligned(kept: Older, exponent: int, width: int) -> IntArray:
+def align(kept: Older, exponent: int, width: int) -> IntArray:
     """Rows with another exponent: rounded, or saturated."""
     shift = exponent - kept.exponent
     if shift < 0:
@@ -129,10 +129,10 @@ class StaleParts(AllRows):
         self.parts = parts
         self._rows = KeptRows(element_width, smoothing)
         #: Whether edges are transposed, to the vertices that other parts read.
-        self._read = {transposed: named_rows(matrix, self._crossing(matrix, transposed=transposed))
+        self._read = {transposed: named_rows(matrix, self._crosses(matrix, transposed=transposed))
                       for transposed, matrix in ((False, edges), (True, edges.T.tocsr()))}
 
-    def _crossing(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
+    def _crosses(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
         """Whether each edge takes the row of the step before."""
         owner, source = _ends(edges, self.parts)
         found: BoolArray = owner != source
@@ -142,12 +142,12 @@ class StaleParts(AllRows):
         """Edges within parts, then those from the vertices that other parts read."""
         return self._split(edges, transposed=False)
 
-    def transposed(self, edges: SparseArray) -> SparseArray:
+    def transpose(self, edges: SparseArray) -> SparseArray:
         """Transposed edges, split as in ``forward``."""
         return self._split(edges.T.tocsr(), transposed=True)
 
     def _split(self, edges: SparseArray, *, transposed: bool) -> SparseArray:
-        crossing = self._crossing(edges, transposed=transposed)
+        crossing = self._crosses(edges, transposed=transposed)
         targets, sources = edges.tocoo().coords
         inside, outside = (scipy.sparse.csr_array(
             (edges.data[chosen], (targets[chosen], sources[chosen])), shape=edges.shape)
@@ -161,7 +161,7 @@ class StaleParts(AllRows):
         if isinstance(matrix, scipy.sparse.csr_array):
             return scipy.sparse.csr_array(scipy.sparse.vstack([matrix, rows], format="csr"))
         if not is_exact(name):
-            rows = self._rows.replaced(
+            rows = self._rows.replace(
                 name, np.asarray(rows, dtype=np.int64), exponent).astype(matrix.dtype)
         return np.concatenate([matrix, rows])
 
@@ -197,7 +197,7 @@ class StaleChunks(StaleParts):
     def __init__(self, chunks: IntArray, edges: SparseArray, element_width: int) -> None:
         super().__init__(chunks, edges, element_width, 0)
 
-    def _crossing(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
+    def _crosses(self, edges: SparseArray, *, transposed: bool) -> BoolArray:
         return to_come(edges, self.parts, transposed=transposed)
 
 

@@ -97,9 +97,9 @@ class Node:
     @property
     def evaluation(self) -> "Node":
         """This node of the forward pass in an evaluation, which drops nothing."""
-        terms = tuple(Term(term.op, term.rows.made(Pass.EVALUATION), term.weights)
+        terms = tuple(Term(term.op, term.rows.in_pass(Pass.EVALUATION), term.weights)
                       for term in self.terms)
-        return replace(self, result=self.result.made(Pass.EVALUATION), terms=terms, scale=None,
+        return replace(self, result=self.result.in_pass(Pass.EVALUATION), terms=terms, scale=None,
                        dropout=None, mask_write=None)
 
 

@@ -45,7 +45,7 @@ class StepSums:
         return StepSums(
             gradients={name: values + other.gradients[name]
                        for name, values in self.gradients.items()},
-            entries={name: _merged(name, entry, other.entries[name])
+            entries={name: _merge(name, entry, other.entries[name])
                      for name, entry in self.entries.items()},
             metrics=self.metrics + other.metrics,
             saturations=self.saturations + other.saturations)
@@ -65,8 +65,8 @@ class StepSums:
         return reduce(StepSums.__add__, parts)
 
 
-def _merged(name: Tensor, one: tuple[int, int | None],
-            other: tuple[int, int | None]) -> tuple[int, int | None]:
+def _merge(name: Tensor, one: tuple[int, int | None],
+           other: tuple[int, int | None]) -> tuple[int, int | None]:
     """Exponent and peak of an entry after the passes of both."""
     if one[0] != other[0]:
         raise InputError(f"{name} has exponent {one[0]} in one sample of a step, {other[0]} in "

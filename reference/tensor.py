@@ -93,7 +93,7 @@ class Tensor(str):
         return self.kind, self.layer, self.during, self.source
 
     @classmethod
-    def named(cls, name: str) -> Self:
+    def parse(cls, name: str) -> Self:
         """The tensor of a name that was read.
 
         Raises
@@ -107,7 +107,7 @@ class Tensor(str):
         kind, layer, source, during = match.groups()
         return cls(Kind(kind), int(layer or 0), Pass(during), int(source or 0))
 
-    def made(self, during: Pass) -> "Tensor":
+    def in_pass(self, during: Pass) -> "Tensor":
         """What is like this tensor, but made by another pass; an evaluation has the same features.
         """
         shared = during == Pass.EVALUATION and self.kind in _SHARED
@@ -116,7 +116,7 @@ class Tensor(str):
     @property
     def of_training(self) -> "Tensor":
         """The training step's tensor that one of an evaluation, or of the next batch, is like."""
-        return self if self.during == Pass.TRAINING else self.made(Pass.TRAINING)
+        return self if self.during == Pass.TRAINING else self.in_pass(Pass.TRAINING)
 
     @property
     def level(self) -> int:

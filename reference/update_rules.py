@@ -103,12 +103,12 @@ class UpdateRules:
         entries : dict
             Every entry of the exponent file, as the step finds it: exponent and peak.
         """
-        self.raised = self.raised_in(step, entries)
+        self.raised = self.raises(step, entries)
         exponents = {name: exponent for name, (exponent, _) in entries.items()}
         self.momentum_exponents.follow(self._gradients(exponents | self.raised))
 
-    def raised_in(self, step: int,
-                  entries: Mapping[Tensor, tuple[int, int | None]]) -> dict[Tensor, int]:
+    def raises(self, step: int,
+               entries: Mapping[Tensor, tuple[int, int | None]]) -> dict[Tensor, int]:
         """Exponents of the entries, among some, that must be raised before a step."""
         return {} if step != 1 else {
             name: exponent for name, exponent in self._foreseen.items()

@@ -7,11 +7,11 @@ from hypercast.reference.adam import AdamRates, AdamResult, adam_update
 from hypercast.reference.arithmetic import Rates, UpdateResult, update
 from hypercast.reference.array_types import IntArray
 
-__all__ = ["updated"]
+__all__ = ["update_rows"]
 
 
-def updated(kept: Mapping[str, IntArray], gradient: IntArray, rates: Rates | AdamRates,
-            gradient_shift: int, operand_shift: int, width: int) -> UpdateResult | AdamResult:
+def update_rows(kept: Mapping[str, IntArray], gradient: IntArray, rates: Rates | AdamRates,
+                gradient_shift: int, operand_shift: int, width: int) -> UpdateResult | AdamResult:
     """What a parameter is after a step; changes nothing.
 
     Parameters

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 from hypercast.errors import InputError
-from hypercast.host.files.durable_file import written_apart
+from hypercast.host.files.durable_file import replace_when_written
 
 __all__ = ["fst_library", "write_fst"]
 
@@ -51,7 +51,7 @@ def write_fst(lines: Iterable[str], target: Path) -> None:
         If pylibfst is not installed.
     """
     library = fst_library()
-    with written_apart(target) as path:
+    with replace_when_written(target) as path:
         writer = library.lib.fstWriterCreate(os.fsencode(path), 1)
         if writer == library.ffi.NULL:
             raise OSError(errno.EIO, "it cannot be written", str(target))

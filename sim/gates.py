@@ -87,7 +87,7 @@ def _number(parameters: Mapping[str, str], name: str) -> int:
     return int(parameters[name].replace("x", "0"), 2)
 
 
-def _extended(bits: Bits, width: int, signed: bool) -> Bits:
+def _extend(bits: Bits, width: int, signed: bool) -> Bits:
     top: Bit = bits[-1] if signed and bits else "0"
     return [*bits[:width], *[top] * (width - len(bits))]
 
@@ -113,7 +113,7 @@ class _Reader:
         self._next += count
         return list(range(self._next - count, self._next))
 
-    def seen(self, bit: Bit) -> Bit:
+    def see_through(self, bit: Bit) -> Bit:
         """A bit without what only passes it on; what is undefined is zero."""
         while isinstance(bit, int) and bit in self._alias:
             bit = self._alias[bit]
@@ -126,7 +126,7 @@ class _Reader:
         self.gates.append(Gate(kind, self._part, driven, list(operands)))
         return list(driven)
 
-    def passed(self, bits: Sequence[Any], values: Bits) -> None:
+    def pass_on(self, bits: Sequence[Any], values: Bits) -> None:
         """Nets that only pass on other bits."""
         for bit, value in zip(bits, values, strict=True):
             if isinstance(bit, int):
@@ -150,34 +150,34 @@ class _Reader:
             self, f"_{kind[1:]}", None) if kind.startswith("$") else None
         if handler is None:
             raise InputError(f"the simulation has no rule for a cell of type {kind} ({name})")
-        self.passed(ends["Y"], _extended(handler(ends, signed), len(ends["Y"]), False))
+        self.pass_on(ends["Y"], _extend(handler(ends, signed), len(ends["Y"]), False))
 
     def _both(self, ends: Mapping[str, Any], signed: Sequence[bool], width: int) -> list[Bits]:
-        return [_extended(ends[end], width, all(signed)) for end in "AB"]
+        return [_extend(ends[end], width, all(signed)) for end in "AB"]
 
     def _not(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         width = len(ends["Y"])
-        return self.make("not", [_extended(ends["A"], width, signed[0])], width)
+        return self.make("not", [_extend(ends["A"], width, signed[0])], width)
 
     def _pos(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        return _extended(ends["A"], len(ends["Y"]), signed[0])
+        return _extend(ends["A"], len(ends["Y"]), signed[0])
 
     def _bitwise(self, kind: str, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         width = len(ends["Y"])
         return self.make(kind, self._both(ends, signed, width), width)
 
-    def _reduced(self, kind: str, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
+    def _reduce(self, kind: str, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         return self.make(kind, [ends["A"]], 1)
 
     _and, _or = partialmethod(_bitwise, "and"), partialmethod(_bitwise, "or")
     _xor = partialmethod(_bitwise, "xor")
-    _reduce_and, _reduce_xor = partialmethod(_reduced, "all"), partialmethod(_reduced, "odd")
-    _reduce_or = _reduce_bool = partialmethod(_reduced, "any")
+    _reduce_and, _reduce_xor = partialmethod(_reduce, "all"), partialmethod(_reduce, "odd")
+    _reduce_or = _reduce_bool = partialmethod(_reduce, "any")
 
     def _logic_not(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        return self.negated(self.make("any", [ends["A"]], 1))
+        return self.negate(self.make("any", [ends["A"]], 1))
 
-    def negated(self, bit: Bits) -> Bits:
+    def negate(self, bit: Bits) -> Bits:
         return self.make("not", [bit], 1)
 
     def _logic_and(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
@@ -192,12 +192,12 @@ class _Reader:
         """The sum of two numbers as wide as each other, and of a carry."""
         width = len(first)
         if width <= WIDEST:
-            return self.make("add", [first, second, _extended(carry, width, False)][
+            return self.make("add", [first, second, _extend(carry, width, False)][
                 :3 if carry else 2], width)
         found: Bits = []
         for low in range(0, width, _STEP):
             step = min(_STEP, width - low)
-            total = self.make("add", [_extended(bits, step + 1, False) for bits in (
+            total = self.make("add", [_extend(bits, step + 1, False) for bits in (
                 first[low:low + step], second[low:low + step], carry)], step + 1)
             found += total[:step]
             carry = total[step:]
@@ -216,7 +216,7 @@ class _Reader:
 
     def _neg(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         width = len(ends["Y"])
-        return self._sub({"A": ["0"] * width, "B": _extended(ends["A"], width, signed[0]),
+        return self._sub({"A": ["0"] * width, "B": _extend(ends["A"], width, signed[0]),
                           "Y": ends["Y"]}, [False])
 
     def _mul(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
@@ -234,10 +234,10 @@ class _Reader:
         first, second = self._widest(ends, signed)
         if len(first) <= WIDEST:
             return self.make("equal", [first, second], 1)
-        return self.negated(self.make("any", [self.make("xor", [first, second], len(first))], 1))
+        return self.negate(self.make("any", [self.make("xor", [first, second], len(first))], 1))
 
     def _ne(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        return self.negated(self._eq(ends, signed))
+        return self.negate(self._eq(ends, signed))
 
     _eqx, _nex = _eq, _ne
 
@@ -246,9 +246,9 @@ class _Reader:
         if width <= WIDEST:
             return self.make("signed_less" if signed else "less", [first, second], 1)
         if signed:  # as numbers without sign, when both are raised
-            first, second = ([*bits[:-1], *self.negated(bits[-1:])] for bits in (first, second))
+            first, second = ([*bits[:-1], *self.negate(bits[-1:])] for bits in (first, second))
         others = self.make("not", [second], width)
-        return self.negated(self.add([*first, "0"], [*others, "0"], ["1"])[width:])
+        return self.negate(self.add([*first, "0"], [*others, "0"], ["1"])[width:])
 
     def _lt(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         first, second = self._widest(ends, signed)
@@ -259,10 +259,10 @@ class _Reader:
         return self._less(second, first, all(signed))
 
     def _ge(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        return self.negated(self._lt(ends, signed))
+        return self.negate(self._lt(ends, signed))
 
     def _le(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        return self.negated(self._gt(ends, signed))
+        return self.negate(self._gt(ends, signed))
 
     # Choices and shifts.
 
@@ -291,7 +291,7 @@ class _Reader:
     def _shift_gate(self, kind: str, ends: Mapping[str, Any], signed: bool) -> Bits:
         """A shift by a number without sign; what comes in is the sign, if there is one."""
         width = len(ends["Y"])
-        bits: Bits = _extended(ends["A"], max(width, len(ends["A"])), signed)
+        bits: Bits = _extend(ends["A"], max(width, len(ends["A"])), signed)
         amount: Bits = ends["B"]
         top: Bit = bits[-1] if signed else "0"
         if len(bits) <= WIDEST and kind == "left":
@@ -315,14 +315,14 @@ class _Reader:
     _sshl = _shl
 
     def _shr(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        wide = _extended(ends["A"], max(len(ends["A"]), len(ends["Y"])), signed[0])
+        wide = _extend(ends["A"], max(len(ends["A"]), len(ends["Y"])), signed[0])
         return self._shift_gate("right", {**ends, "A": wide}, False)
 
     def _sshr(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
         return self._shift_gate("right", ends, signed[0])
 
     def _shift(self, ends: Mapping[str, Any], signed: list[bool]) -> Bits:
-        if signed[1] and self.seen(ends["B"][-1]) != "0":
+        if signed[1] and self.see_through(ends["B"][-1]) != "0":
             raise InputError("the simulation has no shifts whose direction depends on their amount")
         return self._shr(ends, signed)
 
@@ -348,8 +348,8 @@ class _Reader:
         for index in range(ports["RD"]):
             port = MemoryPort(memory, part("RD_ADDR", index, address_bits),
                               part("RD_EN", index, 1), part("RD_DATA", index, width))
-            if {self.seen(bit) for bit in (*part("RD_SRST", index, 1),
-                                           *part("RD_ARST", index, 1))} != {"0"}:
+            if {self.see_through(bit) for bit in (*part("RD_SRST", index, 1),
+                                                  *part("RD_ARST", index, 1))} != {"0"}:
                 raise InputError(f"memory {name} has a read port with a reset")
             is_clocked = clocked[index] == "1"
             data = [bit for bit in port.data if isinstance(bit, int)]
@@ -380,7 +380,7 @@ def read_netlist(module: Mapping[str, Any], part_of: Mapping[str, str]) -> GateN
     reader = _Reader(module, part_of)
 
     def seen(bits: Sequence[Any]) -> Bits:
-        return [reader.seen(bit) for bit in bits]
+        return [reader.see_through(bit) for bit in bits]
 
     for gate in reader.gates:
         gate.operands = [seen(bits) for bits in gate.operands]

@@ -83,7 +83,7 @@ class GroupCode:
         self._pieces: dict[int, list[Piece]] = defaultdict(list)
         for piece in dict.fromkeys(piece for piece, _ in self.places.values()):
             self._pieces[id(piece.gate)].append(piece)
-        self._steps = {part: self._ordered(part) for part in self.parts}
+        self._steps = {part: self._order(part) for part in self.parts}
         self._place()
 
     def _writes(self) -> Iterator[MemoryPort]:
@@ -105,7 +105,7 @@ class GroupCode:
             return _Step(operands, [piece], gate)
         return _Step(gate.operands, self._pieces[id(gate)], gate)
 
-    def _shown(self) -> set[Piece]:
+    def _seen_pieces(self) -> set[Piece]:
         """Pieces that are seen outside of their part."""
         seen = set(self._pieces_of(bit for direction, bits in self.netlist.ports.values()
                                    if direction == "output" for bit in bits))
@@ -117,7 +117,7 @@ class GroupCode:
                      for piece in self._pieces_of(bits) if piece.gate.part != port.memory.part}
         return seen
 
-    def _ordered(self, part: str) -> list[_Step]:
+    def _order(self, part: str) -> list[_Step]:
         """The steps of a part: each after those it depends on, writing memories last."""
         found: list[_Step] = []
         done: set[int] = set()
@@ -138,8 +138,8 @@ class GroupCode:
                     found.append(current)
 
         wanted = [piece for piece in sorted(
-            self._shown() | set(self._pieces_of(
-                bit for name in self.watched for bit in self.netlist.names[name])),
+            self._seen_pieces() | set(self._pieces_of(
+                      bit for name in self.watched for bit in self.netlist.names[name])),
             key=lambda piece: piece.number) if piece.gate.part == part]
         for gate in self.netlist.gates:
             if gate.part == part and gate.kind in _KEPT:
@@ -180,7 +180,7 @@ class GroupCode:
                 for index in range(count)]
 
     def _place(self) -> None:
-        readers, shown = self.readers(), self._shown()
+        readers, shown = self.readers(), self._seen_pieces()
         looked_at = set(self._pieces_of(
             bit for name in self.watched for bit in self.netlist.names[name]))
         areas: dict[tuple[str, str], list[Piece]] = defaultdict(list)

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from hypercast.cache import cached
+from hypercast.cache import ensure
 from hypercast.rtl.config import Config
 from hypercast.sim.build_step import BuildError, run
 from hypercast.sim.compilers import find_compiler
@@ -170,5 +170,5 @@ def build(design: Design, *, cache: Path | None = None,
             if path.name != _LIBRARY:
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
 
-    return cached("cxxrtl", _key(design, compiler), make, root=cache,
+    return ensure("cxxrtl", _key(design, compiler), make, root=cache,
                   progress=progress) / _LIBRARY

@@ -41,7 +41,7 @@ def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: 
     changed = np.flatnonzero(run.message < 0)
     if changed.size:
         raise NetworkError(f"core {run.core[changed[0]]} got a flit in cycle "
-                           f"{run.cycle[changed[0]]} that nobody sent so; {_ending(run)}")
+                           f"{run.cycle[changed[0]]} that nobody sent so; {_describe_end(run)}")
     # Both lists are sets of (message, receiver) pairs.
     relative = np.arange(64, dtype=np.uint64)
     sent, bit = np.nonzero(destinations[:, None] >> relative & np.uint64(1))
@@ -54,7 +54,7 @@ def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: 
     lost = np.setdiff1d(due, got)
     if lost.size or run.ending != Ending.DONE:
         first = f"; core {lost[0] % 64} lacks {named(lost[0] // 64)}" if lost.size else ""
-        raise NetworkError(f"{_ending(run)}: {lost.size} of {due.size} deliveries are missing"
+        raise NetworkError(f"{_describe_end(run)}: {lost.size} of {due.size} deliveries are missing"
                            f"{first}")
     # By receiver, source and plane, in order of arrival: messages must ascend.
     stream = (run.core * 64 + source[run.message]) * 4 + plane[run.message]
@@ -66,7 +66,7 @@ def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: 
                            f"before {named(message[early[0] + 1])}")
 
 
-def _ending(run: NetworkRun) -> str:
+def _describe_end(run: NetworkRun) -> str:
     """How a run ended, in words."""
     if run.ending == Ending.DONE:
         return f"the run ended in cycle {run.cycles}"

@@ -48,7 +48,7 @@ class SurferCommands:
         InputError
             If a name would end the command.
         """
-        self._lines += [f"variable_add {_checked(name)}" for name in names]
+        self._lines += [f"variable_add {_check(name)}" for name in names]
 
     def group(self, scope: str) -> None:
         """Show a closed group of all signals that are in a scope itself, named as the scope.
@@ -58,7 +58,7 @@ class SurferCommands:
         InputError
             If the name would end the command.
         """
-        self._lines.append(f"scope_add_as_group {_checked(scope)}")
+        self._lines.append(f"scope_add_as_group {_check(scope)}")
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class SurferCommands:
         return "\n".join([*self._lines, "group_fold_all", "zoom_fit", ""])
 
 
-def _checked(name: str) -> str:
+def _check(name: str) -> str:
     if _END.search(name):
         raise InputError(f"the name {name!r} has a character that ends a command of Surfer; use "
                          f"names without spaces, # and ;")

@@ -68,7 +68,7 @@ class VectorOperands:
             elif len(found) == 1 and sign and not run.repeated and sign.repeated \
                     and sign.piece is run.piece and sign.first == run.first + run.width:
                 found.pop()
-                terms.append(self._extended(run, sign, position, size, clean))
+                terms.append(self._extend(run, sign, position, size, clean))
                 position += sign.width
             elif run.repeated:
                 bit = self._slice(PieceRun(run.piece, run.first, 1), 0, size, False)
@@ -91,9 +91,9 @@ class VectorOperands:
 
     def mask(self, choice: str, size: int) -> str:
         """Elements of ones where a bit is set, and of zeros elsewhere."""
-        return self.kept(f"MASK({size}, {choice})", size)
+        return self.keep(f"MASK({size}, {choice})", size)
 
-    def kept(self, expression: str, size: int) -> str:
+    def keep(self, expression: str, size: int) -> str:
         """An expression's name, so that it is computed once."""
         return self._keep(expression, size)
 
@@ -105,7 +105,7 @@ class VectorOperands:
         return name if width == run.piece.width else \
             f"({name} & {literal(_ones(width) << run.first)})"
 
-    def _converted(self, piece: Piece, size: int) -> str:
+    def _convert(self, piece: Piece, size: int) -> str:
         name = self._name(piece)
         return name if piece.element == size else self._keep(f"TO({size}, {name})", size)
 
@@ -122,7 +122,7 @@ class VectorOperands:
             if above and run.width < size and not dirty:
                 found = f"({found} & {literal(_ones(run.width))})"
             return f"({found} << {position})" if position else found
-        found = self._converted(piece, size)
+        found = self._convert(piece, size)
         low = bool(min(run.first, position))
         high = above and not dirty and position + run.width < size
         if low or high:
@@ -131,8 +131,8 @@ class VectorOperands:
         shift = position - run.first
         return f"({found} {'<<' if shift > 0 else '>>'} {abs(shift)})" if shift else found
 
-    def _extended(self, run: PieceRun, sign: PieceRun, position: int, size: int,
-                  clean: bool) -> str:
+    def _extend(self, run: PieceRun, sign: PieceRun, position: int, size: int,
+                clean: bool) -> str:
         """A slice and its sign, which is above it, again and again."""
         piece, width = run.piece, run.width + 1
         assert piece
@@ -144,7 +144,7 @@ class VectorOperands:
                 found = f"TO({size}, {self._name(piece)} >> {run.first})"
                 first = 0
             else:
-                found, first = self._converted(piece, size), run.first
+                found, first = self._convert(piece, size), run.first
             left, right = size - first - width, size - width
             if left:
                 found = f"({found} << {left})"
@@ -158,7 +158,7 @@ def _size(width: int) -> int:
     return next(size for size in (8, 16, 32, 64) if width <= size)
 
 
-def _masked(expression: str, width: int) -> str:
+def _mask(expression: str, width: int) -> str:
     return expression if width in (8, 16, 32, 64) else f"({expression}) & {literal(_ones(width))}"
 
 
@@ -214,7 +214,7 @@ def _mux(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
     return f"CHOOSE({size}, {mask}, {yes}, {no})"
 
 
-def _grouped(found: Iterable[PieceRun], operands: VectorOperands) -> dict[int, list[str]]:
+def _group(found: Iterable[PieceRun], operands: VectorOperands) -> dict[int, list[str]]:
     """Runs in place, by bits of their elements; those of whole pieces of one bit are 1."""
     grouped: dict[int, list[str]] = {}
     for run in found:
@@ -229,7 +229,7 @@ def _any(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
     if any(run.piece is None and run.first for run in found):
         return 1
     terms = []
-    for size, parts in sorted(_grouped(found, operands).items()):
+    for size, parts in sorted(_group(found, operands).items()):
         joined = " | ".join(parts)
         terms.append(joined if size == 1 else f"SOME({size}, {joined})")
     return " | ".join(terms) or 0
@@ -254,12 +254,12 @@ def _odd(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
     found = operands.runs(inputs[0])
     constant = sum(run.first.bit_count() for run in found if run.piece is None) & 1
     folded: str | None = None
-    grouped = _grouped((run for run in found if not run.repeated or run.width % 2), operands)
+    grouped = _group((run for run in found if not run.repeated or run.width % 2), operands)
     for size in (64, 32, 16, 8):
         terms = grouped.get(size, [])
         if folded:
             terms = [*terms, f"HALVE({2 * size}, {size}, {folded})"]
-        folded = operands.kept(" ^ ".join(terms), size) if terms else None
+        folded = operands.keep(" ^ ".join(terms), size) if terms else None
     terms = [*grouped.get(1, []), *([f"ODD({folded})"] if folded else [])]
     if not terms:
         return constant
@@ -272,7 +272,7 @@ def _sum(sign: str) -> Callable[[int, Sequence[Bits], VectorOperands], Expressio
         values = [operands.expression(bits, size, clean=False) for bits in inputs]
         first, *others = (value if isinstance(value, str) else _constant(value, size)
                           for value in values)
-        return _masked(f" {sign} ".join([first, *others]), width)
+        return _mask(f" {sign} ".join([first, *others]), width)
     return rule
 
 
@@ -304,13 +304,13 @@ def _less(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expre
     return f"LESS({size}, {first}, {second})"
 
 
-def _signed(bits: Bits, size: int) -> Bits:
+def _sign(bits: Bits, size: int) -> Bits:
     return [*bits, *bits[-1:] * (size - len(bits))]
 
 
 def _signed_less(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     size = _size(len(inputs[0]))
-    first, second = (operands.vector(_signed(bits, size), size) for bits in inputs)
+    first, second = (operands.vector(_sign(bits, size), size) for bits in inputs)
     return f"SIGNED_LESS({size}, {first}, {second})"
 
 
@@ -321,7 +321,7 @@ def _shift(macro: str, *, signed: bool = False,
         size = max(32, _size(width))  # few machines shift shorter elements
         while amount and amount[-1] == "0":
             amount = amount[:-1]
-        value = operands.vector(_signed(bits, size) if signed else bits, size)
+        value = operands.vector(_sign(bits, size) if signed else bits, size)
         most = max(len(amount), 1)
         if most > 32:
             raise InputError(f"the simulation shifts by numbers of 32 bits at most, not {most}")

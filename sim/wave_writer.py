@@ -97,7 +97,7 @@ class WaveWriter:
         self._writer = VCDWriter(
             self._file, timescale="1 ns", date="", comment="the unit of time is a clock cycle",
             init_timestamp=waves.first)
-        self._signals = [*self._decoded(signals), *self._control(control),
+        self._signals = [*self._decode(signals), *self._control(control),
                          *(signal for core in waves.cores for signal in self._core(core, signals))]
         self.cycles = 0
         with open_new(waves.save_file) as file:
@@ -128,7 +128,7 @@ class WaveWriter:
                     partial(_of_control, first, size))
             first += size
 
-    def _decoded(self, signals: Mapping[str, Places]) -> Iterator[_Signal]:
+    def _decode(self, signals: Mapping[str, Places]) -> Iterator[_Signal]:
         """The instruction issued last, and which engines are busy."""
         core = self._waves.cores[0]
         valid, word = signals["issue_valid"], signals["issue"]

@@ -12,7 +12,7 @@ import networkx
 import numpy as np
 import scipy.sparse
 
-from hypercast.benches.fuzzing.trial import READ, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, Trial, outcome, require
 from hypercast.benches.fuzzing.value_damage import EDGES
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph
@@ -84,7 +84,7 @@ def try_any_value(trial: Trial) -> str:
     except GraphError as error:
         text = str(error)
         require("; " in text or " must be " in text, f"the refusal says no remedy: {text}")
-        return refused(error, [""])
+        return outcome(error, [""])
     if isinstance(found, Graph):
         require(found.edges.shape == (found.vertices,) * 2 and
                 found.features.shape[0] == len(found.splits) == found.vertices,
@@ -133,7 +133,7 @@ def try_tensors(trial: Trial) -> str:
     except GraphError as error:
         require("complex" in kind or "not implemented" in str(error),
                 f"a tensor of {kind} is refused: {error}")
-        return refused(error, ["features", "x"])
+        return outcome(error, ["features", "x"])
     found = features.toarray() if scipy.sparse.issparse(features) else features
     expected = (values != 0) if kind.startswith("bool") else values
     require(np.array_equal(found, expected), f"a tensor of {kind} became {found}, not {expected}")

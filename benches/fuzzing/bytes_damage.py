@@ -8,7 +8,7 @@ import warnings
 import zipfile
 from random import Random
 
-__all__ = ["NUMBERS", "damaged", "damaged_bytes", "damaged_text"]
+__all__ = ["NUMBERS", "damage_bytes_of", "damaged_bytes", "damaged_text"]
 
 #: Spellings that a reader of numbers has to think about.
 NUMBERS = ("-1", "0", "-0", "1.0", "01", "+1", "1_0", "1e2", "1e308", "1e999", "nan", "inf", "-inf",
@@ -127,24 +127,24 @@ def damaged_text(random: Random, content: bytes) -> tuple[bytes, str]:
     return changed.encode("utf-8"), text
 
 
-def damaged(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
+def damage_bytes_of(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
     """The contents of a file after some damage, and what it was.
 
     In what is compressed or an archive, it is mostly the inside that is damaged, and packed again
     with the right checksum.
     """
     if name.endswith(".gz") and random.random() < 0.8:
-        inside, text = damaged(random, name.removesuffix(".gz"), gzip.decompress(content))
+        inside, text = damage_bytes_of(random, name.removesuffix(".gz"), gzip.decompress(content))
         return gzip.compress(inside), f"inside, {text}"
     if name.endswith(".npz") and random.random() < 0.8:
-        return _repacked(random, content)
+        return _repack(random, content)
     if name.endswith((".csv", ".json", ".jsonl", ".toml", ".yaml", ".index")) and \
             random.random() < 0.8:
         return damaged_text(random, content)
     return damaged_bytes(random, content)
 
 
-def _repacked(random: Random, content: bytes) -> tuple[bytes, str]:
+def _repack(random: Random, content: bytes) -> tuple[bytes, str]:
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         members = [(name, archive.read(name)) for name in archive.namelist()]
     place = random.randrange(len(members))

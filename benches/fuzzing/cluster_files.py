@@ -12,7 +12,7 @@ from typing import Any
 import tomli_w
 
 from hypercast.benches.fuzzing.file_damage import damage_file
-from hypercast.benches.fuzzing.trial import READ, SAME, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, SAME, Trial, outcome, require
 from hypercast.benches.fuzzing.value_damage import EDGES, damaged_tree
 from hypercast.host.cluster.description import CLUSTERS, Cluster, load_cluster
 from hypercast.host.description.conversion import DescriptionError
@@ -40,12 +40,12 @@ _EDGES = (*EDGES, *_TEXTS, date(2020, 1, 2), 1e-320, 1e-9, 1e-6, 1e9, 10**36, 10
 def try_cluster(trial: Trial) -> str:
     """A cluster's file: read, and planned and drawn for."""
     name = trial.random.choice(list(CLUSTERS))
-    path, whole = _damaged(trial, CLUSTERS[name])
+    path, whole = _damage(trial, CLUSTERS[name])
     try:
         cluster = load_cluster(str(path))
     except DescriptionError as error:
         require(not whole, f"a cluster that is not damaged is refused: {error}")
-        return refused(error, [str(path)])
+        return outcome(error, [str(path)])
     sections = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     count = sum(group.get("count", 1) for group in sections["boards"].values())
     require(len(cluster.boards) == count, f"there are {len(cluster.boards)} boards, not {count}")
@@ -53,7 +53,7 @@ def try_cluster(trial: Trial) -> str:
         require(board.memory > 0 and 0 < board.clock < math.inf, f"{board} cannot be")
         require(board.name.isprintable(), f"the name {board.name!r} does not print")
     for one, other in itertools.combinations(cluster.boards[:9], 2):
-        if cluster.joined(one, other):
+        if cluster.connects(one, other):
             seconds = cluster.route(one, other).seconds(1 << 60)
             require(0 < seconds < math.inf, f"{one.name} sends to {other.name} in {seconds} s")
     if len(cluster.boards) <= _FEW:
@@ -70,7 +70,7 @@ def _plan_for(trial: Trial, cluster: Cluster, path: str) -> None:
             Statistics(vertices=(400,) * 3, edges=(2000,) * 2, sampled=True), micro_batches=4)
         plans = search(problem).plans
     except ValueError as error:
-        refused(error, [path, "boards", "no plan"])
+        outcome(error, [path, "boards", "no plan"])
         return
     for plan in plans:
         require(0 < plan.seconds < math.inf, f"{plan.strategy} takes {plan.seconds} s")
@@ -83,22 +83,22 @@ def try_plan(trial: Trial) -> str:
     """A plan's file."""
     problem, texts = _plans()
     text = trial.random.choice(texts)
-    path, whole = _damaged(trial, tomllib.loads(text))
+    path, whole = _damage(trial, tomllib.loads(text))
     try:
         plan = load_plan(path, problem)
     except DescriptionError as error:
         require(not whole, f"a plan that is not damaged is refused: {error}")
-        return refused(error, [str(path)])
+        return outcome(error, [str(path)])
     require(0 < plan.seconds < math.inf, f"a step takes {plan.seconds} s")
     again = tomllib.loads(plan_text(problem, plan))
     sections = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     for share, keys in zip(again["shares"].values(), sections["shares"].values(), strict=True):
         require(all(share["boards"][place] == name
-                    for place, name in enumerate(_listed(keys["boards"]))), "other boards")
+                    for place, name in enumerate(_list(keys["boards"]))), "other boards")
     return SAME if whole else READ
 
 
-def _listed(value: Any) -> list[Any]:
+def _list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 
@@ -111,7 +111,7 @@ def _plans() -> tuple[Problem, list[str]]:
     return problem, [plan_text(problem, plan) for plan in search(problem).plans]
 
 
-def _damaged(trial: Trial, sections: dict[str, Any]) -> tuple[Path, bool]:
+def _damage(trial: Trial, sections: dict[str, Any]) -> tuple[Path, bool]:
     """A file with sections after some damage, and whether there was none."""
     path, random = trial.folder / "boards.toml", trial.random
     whole = trial.chance(0.05)

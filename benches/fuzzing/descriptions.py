@@ -12,7 +12,7 @@ import yaml
 
 from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
-from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, outcome, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description, load_description
@@ -129,7 +129,7 @@ def try_description(trial: Trial) -> str:
         description = load_description(path)
     except DescriptionError as error:
         require(not whole, f"a description that is not damaged is refused: {error}")
-        return refused(error, names)
+        return outcome(error, names)
     given = _read(path)
     different = _difference(given, description.sections())
     require(not different, different)

@@ -11,7 +11,7 @@ import networkx
 import numpy as np
 import scipy.sparse
 
-from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, outcome, require
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_error import GraphError
 
@@ -42,7 +42,7 @@ def try_edge_meanings(trial: Trial) -> str:
         require(expected is None, f"edges that agree are refused: {error}")
         advised = "declare the graph directed" in str(error)
         require(not (advised and directed), f"a directed graph is to be directed: {error}")
-        return refused(error, ["the edge from vertex", "weight"])
+        return outcome(error, ["the edge from vertex", "weight"])
     require(expected is not None, "edges that contradict each other are accepted")
     entries = graph.edges.tocoo()
     found = {(int(source), int(target)): float(weight) for source, target, weight in zip(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from hypercast.benches.fuzzing.bytes_damage import damaged
+from hypercast.benches.fuzzing.bytes_damage import damage_bytes_of
 from hypercast.benches.fuzzing.value_damage import damaged_array, damaged_tree
 
 __all__ = ["damage_file", "replace_file"]
@@ -77,7 +77,7 @@ def _json(random: Random, content: bytes) -> tuple[bytes, str]:
 
 def _array(random: Random, content: bytes) -> tuple[bytes, str]:
     value, text = damaged_array(random, np.load(io.BytesIO(content)))
-    return _saved(np.save, value), text
+    return _save(np.save, value), text
 
 
 def _arrays(random: Random, content: bytes) -> tuple[bytes, str]:
@@ -85,10 +85,10 @@ def _arrays(random: Random, content: bytes) -> tuple[bytes, str]:
         arrays = dict(archive)
     name = random.choice(list(arrays))
     arrays[name], text = damaged_array(random, arrays[name])
-    return _saved(np.savez, **arrays), f"{name}: {text}"
+    return _save(np.savez, **arrays), f"{name}: {text}"
 
 
-def _saved(save: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
+def _save(save: Callable[..., None], *arrays: Any, **named: Any) -> bytes:
     file = io.BytesIO()
     save(file, *arrays, **named)
     return file.getvalue()
@@ -126,6 +126,6 @@ def damage_file(random: Random, path: Path) -> str:
         content, text = damage(random, path.read_bytes())
         path.write_bytes(content)
         return f"{path.name}: {text}"
-    content, text = damaged(random, path.name, path.read_bytes())
+    content, text = damage_bytes_of(random, path.name, path.read_bytes())
     path.write_bytes(content)
     return f"{path.name}: {text}"

@@ -15,7 +15,7 @@ from hypercast.benches.fuzzing.trial import (
     SAME,
     Trial,
     check_refusal,
-    refused,
+    outcome,
     require,
 )
 from hypercast.benches.fuzzing.value_damage import damaged_array
@@ -46,7 +46,7 @@ def try_arrays(trial: Trial) -> str:
     try:
         graph = Graph.from_edges(**parts)
     except GraphError as error:
-        return refused(error, names)
+        return outcome(error, names)
     found = of_graph(graph)
     same = not found.difference(written)
     if not same:

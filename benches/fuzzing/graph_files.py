@@ -5,7 +5,7 @@ from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
 from hypercast.benches.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.benches.fuzzing.reading import of_graph
-from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, outcome, require
 from hypercast.host.graphs.graph import Graph
 
 __all__ = ["try_graph_file"]
@@ -32,7 +32,7 @@ def try_graph_file(trial: Trial) -> str:
         graph = Graph.load(str(path))
     except Exception as error:
         require(not whole, f"a graph that is not damaged is refused: {error}")
-        return refused(error, [str(trial.folder)])
+        return outcome(error, [str(trial.folder)])
     found = of_graph(graph)
     if not found.difference(written):
         return SAME

@@ -13,7 +13,7 @@ from safetensors.numpy import load
 from hypercast.benches.fuzzing.bytes_damage import damaged_bytes
 from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file, replace_file
-from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, WrongError, outcome, require
 from hypercast.benches.fuzzing.value_damage import damaged_tree
 from hypercast.host.description.description import Description
 from hypercast.host.report.folder import load_run
@@ -53,7 +53,7 @@ def short_runs(kept: Path) -> list[Path]:
     return folders
 
 
-def _copied(trial: Trial) -> tuple[Path, Path]:
+def _copy(trial: Trial) -> tuple[Path, Path]:
     folder = trial.folder / "run"
     original = trial.random.choice(short_runs(trial.kept))
     shutil.copytree(original, folder)
@@ -61,7 +61,7 @@ def _copied(trial: Trial) -> tuple[Path, Path]:
 
 
 @functools.cache
-def _found(command: str, folder: Path) -> Any:
+def _find(command: str, folder: Path) -> Any:
     """What a command finds in a run."""
     options, file = _COMMANDS[command]
     output = folder.with_name(f"{folder.name}-{file}") if file else None
@@ -81,7 +81,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 def try_run_folder(trial: Trial) -> str:
     """A folder of a run, one of whose files is damaged: used by any command that reads it."""
-    original, folder = _copied(trial)
+    original, folder = _copy(trial)
     random = trial.random
     file = random.choice(sorted(path for path in folder.iterdir() if path.suffix != ".html"))
     whole = trial.chance(0.05)
@@ -93,10 +93,10 @@ def try_run_folder(trial: Trial) -> str:
     if command == "report":
         return _report(folder, names, whole)
     if command in _COMMANDS:
-        expected = _found(command, original)
+        expected = _find(command, original)
         if expected is None:  # samples have no numbers
-            command, expected = "evaluate", _found("evaluate", original)
-        found = _found.__wrapped__(command, folder)
+            command, expected = "evaluate", _find("evaluate", original)
+        found = _find.__wrapped__(command, folder)
         require(found is not None or not whole, "a run that is not damaged is refused")
         require(found in (None, expected), f"{command} finds something else in it")
         return REFUSED if found is None else SAME
@@ -125,7 +125,7 @@ def _description(folder: Path) -> bytes:
 
 
 @functools.cache
-def _gone_on_with(original: Path) -> Checkpoint:
+def _go_on(original: Path) -> Checkpoint:
     """The checkpoint after one more epoch of a run that is not damaged."""
     folder = original.with_name(f"{original.name}-gone-on-with")
     shutil.copytree(original, folder)
@@ -141,7 +141,7 @@ def _resume(original: Path, folder: Path, names: list[str], whole: bool) -> str:
     if printed is None:
         require(before == _description(folder), "a command that fails has written run.toml")
         return REFUSED
-    found, expected = load_checkpoint(folder / _CHECKPOINT), _gone_on_with(original)
+    found, expected = load_checkpoint(folder / _CHECKPOINT), _go_on(original)
     # What is in the description, but in no checkpoint, says when a training ends.
     if found.state.step == expected.state.step and found.best and expected.best:
         require(_plain(found) == _plain(expected), "it ends in other bits")
@@ -152,7 +152,7 @@ def _resume(original: Path, folder: Path, names: list[str], whole: bool) -> str:
 
 def try_checkpoint(trial: Trial) -> str:
     """A checkpoint that is damaged: read back as it was written, or refused."""
-    original, folder = _copied(trial)
+    original, folder = _copy(trial)
     random = trial.random
     path = folder / _CHECKPOINT
     content = path.read_bytes()
@@ -181,7 +181,7 @@ def try_checkpoint(trial: Trial) -> str:
         found = load_checkpoint(path)
     except Exception as error:
         require(kind != "nothing", f"a checkpoint that is not damaged is refused: {error}")
-        return refused(error, [str(path)])
+        return outcome(error, [str(path)])
     written = load_checkpoint(original / path.name)
     if _plain(found) != _plain(written):
         raise WrongError("accepted with other contents than were written")

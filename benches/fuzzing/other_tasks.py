@@ -6,7 +6,7 @@ from pathlib import Path
 from random import Random
 
 from hypercast.benches.fuzzing.file_damage import damage_file
-from hypercast.benches.fuzzing.trial import Trial, WrongError, refused, require
+from hypercast.benches.fuzzing.trial import Trial, WrongError, outcome, require
 from hypercast.host.graphs.graph import Graph
 
 __all__ = ["OTHER_TASKS", "try_other_task"]
@@ -56,5 +56,5 @@ def try_other_task(trial: Trial) -> str:
         if whole:
             require(said in str(error) and "download it again" not in str(error),
                     f"it is not said what the data set is: {error}")
-        return refused(error, [str(folder)])
+        return outcome(error, [str(folder)])
     raise WrongError(f"a data set for another task ({said}) is taken for a graph")

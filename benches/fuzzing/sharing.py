@@ -10,13 +10,13 @@ import tomli_w
 
 from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.descriptions import draw_sections
-from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, check_refusal, outcome, require
 from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import NOT_YET, Plan
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
@@ -79,7 +79,7 @@ def try_sharing(trial: Trial) -> str:
             trainer.fit()
             require(trainer.epoch == 3, "it has ended early")
     except Exception as error:
-        return refused(error, _WORDS)
+        return outcome(error, _WORDS)
     return READ
 
 
@@ -99,14 +99,14 @@ def try_edited_plan(trial: Trial) -> str:
     random = trial.random
     description, problem, texts = _trainings()[random.randrange(2)]
     sections = tomllib.loads(random.choice(texts))
-    edits = [_edited(random, sections, problem) for _ in range(random.choice((1, 1, 2)))]
+    edits = [_edit(random, sections, problem) for _ in range(random.choice((1, 1, 2)))]
     trial.note(f"{sections['plan']['strategy']}: {', '.join(edits)}")
     try:
         plan = plan_of_sections(sections, problem)
         require(plan.seconds > 0, "a step takes no time")
         assignment = assignment_of(plan, random.choice((0.0, 0.5)))
     except DescriptionError as error:
-        return refused(error, ["[plan]", "[shares", "[training]", "share", "board", "micro_batches",
+        return outcome(error, ["[plan]", "[shares", "[training]", "share", "board", "micro_batches",
                                "part", "circle"])
     require(plan.trains != NOT_YET, "what cannot be trained is")
     require({*assignment.boards} == {*plan.boards}, "other boards")
@@ -127,7 +127,7 @@ def try_edited_plan(trial: Trial) -> str:
     return READ
 
 
-def _edited(random: Random, sections: dict[str, Any], problem: Problem) -> str:
+def _edit(random: Random, sections: dict[str, Any], problem: Problem) -> str:
     """Change a number, or a list of some; what was done."""
     share = random.choice(list(sections["shares"]))
     values = sections["shares"][share]
@@ -170,7 +170,7 @@ def _trainings() -> list[tuple[Description, Problem, list[str]]]:
         boards = problem.boards
         discipline = pipedream.DISCIPLINE if more else gnnpipe.DISCIPLINE
         made = [plan for plan in search(problem).plans] + [
-            evaluated(problem, discipline, stages, "SNO" if more else "GPipe", chunks=2)
+            evaluate(problem, discipline, stages, "SNO" if more else "GPipe", chunks=2)
             for stages in ([BoardStage((0, 1, 2), boards[:1])],
                            [BoardStage((0,), boards[:1]), BoardStage((1, 2), boards[1:2])])]
         found.append((description, problem, [plan_text(problem, plan) for plan in made

@@ -7,7 +7,7 @@ from random import Random
 
 from hypercast.errors import HypercastError
 
-__all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "refused", "require"]
+__all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "outcome", "require"]
 
 #: What may come of a trial: the input is refused; it still is what it was before the damage; or it
 #: is accepted, and an independent reading of it says the same.
@@ -61,7 +61,7 @@ def check_refusal(message: str, names: Collection[str]) -> None:
             f"the refusal names none of {', '.join(names)}: {message}")
 
 
-def refused(error: Exception, names: Collection[str]) -> str:
+def outcome(error: Exception, names: Collection[str]) -> str:
     """``REFUSED`` if an exception is a refusal of the project's; anything else is raised again."""
     if not isinstance(error, HypercastError):
         raise error

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from hypercast.benches.fuzzing.bytes_damage import damaged_bytes
 from hypercast.benches.fuzzing.command_line import run_command
 from hypercast.benches.fuzzing.file_damage import damage_file
-from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, refused, require
+from hypercast.benches.fuzzing.trial import READ, REFUSED, SAME, Trial, outcome, require
 from hypercast.benches.fuzzing.value_damage import damaged_array, damaged_tree
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
@@ -41,7 +41,7 @@ def _read(content: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
     return header, tensors
 
 
-def _written(header: Any, body: bytes) -> bytes:
+def _write(header: Any, body: bytes) -> bytes:
     text = json.dumps(header).encode()
     return len(text).to_bytes(8, "little") + text + body
 
@@ -69,7 +69,7 @@ def _damage(random: Random, path: Path) -> str:
                            "data_offsets": [end, end + len(parts[-1])]}
             end += len(parts[-1])
         body, text = b"".join(parts), f"{name}: {text}"
-    path.write_bytes(_written(header, body))
+    path.write_bytes(_write(header, body))
     return f"{kind}: {text}"
 
 
@@ -105,7 +105,7 @@ def try_weights_file(trial: Trial) -> str:
         found = tensors_of(network, load_weights(path, network))
     except Exception as error:
         require(not whole, f"weights that are not damaged are refused: {error}")
-        return refused(error, [str(path)])
+        return outcome(error, [str(path)])
     if _equal(found, tensors_of(network, parameters)):
         return SAME
     require(_equal(found, _read(path.read_bytes())[1]), "accepted with other values than it has")

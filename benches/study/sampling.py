@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.benches.study.batch import SampledLayer
-from hypercast.host.graphs.sampling.neighbourhoods import relabelled
+from hypercast.host.graphs.sampling.neighbourhoods import relabel_vertices
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["ConfigurationModel", "LayerSample"]
@@ -119,6 +119,6 @@ class ConfigurationModel:
         neighbour = np.searchsorted(self._ends, stub, side="right")
         row, neighbour = np.unique(
             np.stack([row, neighbour])[:, neighbour != vertices[row]], axis=1)
-        below, source = relabelled(vertices, neighbour, len(self._degrees))
+        below, source = relabel_vertices(vertices, neighbour, len(self._degrees))
         return LayerSample(vertices=below, destinations=len(vertices), source=source,
                            destination=row)

@@ -13,7 +13,7 @@ from hypercast.host.cycle_model.prediction import Prediction
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import COMBINE_FIRST
 
-__all__ = ["PCIE", "MemoryTraffic", "brought", "ours", "textbook"]
+__all__ = ["PCIE", "MemoryTraffic", "count_brought", "ours", "textbook"]
 
 #: Bytes per second of PCIe Gen3 x4, assumed: four fifths of the line's rate.
 PCIE = 0.8 * 4 * 8e9 / 8 * 128 / 130
@@ -101,7 +101,7 @@ def textbook(workload: Workload, prediction: Prediction, *, symmetric: bool) -> 
     return MemoryTraffic(moved=own.moved + round(2 * copies), stored=own.stored + round(copies))
 
 
-def brought(workload: Workload, *, symmetric: bool) -> int:
+def count_brought(workload: Workload, *, symmetric: bool) -> int:
     """Words that the host writes for a batch: edges, send lists and labels; and features, unless
     they stay in memory.
 

@@ -82,7 +82,7 @@ def _subject(instruction: IssuedInstruction, job: Job) -> str:
     """What an instruction works on, and which panel of it."""
     fields, name = instruction.fields, instruction.name.partition(" ")[2]
     if fields["opcode"] == Opcode.MATMUL and fields["panels"] > 1 and not fields["transposed"]:
-        place = job.weights[Tensor.named(name)]
+        place = job.weights[Tensor.parse(name)]
         return f"{name} {(fields['weights'] - place.base) // place.height}"
     if fields["opcode"] == Opcode.DRAIN:
         return f"{name} {fields['panel']}"

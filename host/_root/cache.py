@@ -18,7 +18,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-__all__ = ["cache_folder", "cached", "distrust", "found"]
+__all__ = ["cache_folder", "distrust", "ensure", "find_entry"]
 
 #: In an entry: the SHA-256 of all else in it.
 _DIGEST = "sha256"
@@ -49,7 +49,7 @@ def cache_folder() -> Path:
         return _temporary()
 
 
-def cached(kind: str, name: str, make: Callable[[Path], None], *, root: Path | None = None,
+def ensure(kind: str, name: str, make: Callable[[Path], None], *, root: Path | None = None,
            progress: Callable[[str], None] = lambda text: None) -> Path:
     """The folder of an entry, which is made if it is not there, or damaged.
 
@@ -76,20 +76,20 @@ def cached(kind: str, name: str, make: Callable[[Path], None], *, root: Path | N
     OSError
         If no folder can be used, or the entry cannot be written.
     """
-    if entry := found(kind, name, root=root):
+    if entry := find_entry(kind, name, root=root):
         return entry
     reasons = []
     for place in _places(root):
         entry = place / kind / name
         try:
-            lock = _opened(entry)
+            lock = _open_lock(entry)
         except OSError as error:
             reasons.append(f"{error.strerror}" if error.filename is None else
                            f"{error.filename} cannot be written: {error.strerror}")
             continue
         if reasons:
             _warn_once(f"{reasons[0]}; what is compiled is kept in {place} instead; {_REMEDY}")
-        with _holding(lock, progress):
+        with _hold_lock(lock, progress):
             if not _whole(entry):  # or else the process that was waited for made it
                 _remove_abandoned(entry)
                 _make(entry, make)
@@ -97,13 +97,13 @@ def cached(kind: str, name: str, make: Callable[[Path], None], *, root: Path | N
     raise OSError(errno.EACCES, f"{'; '.join(reasons)}; {_REMEDY}")
 
 
-def found(kind: str, name: str, *, root: Path | None = None) -> Path | None:
+def find_entry(kind: str, name: str, *, root: Path | None = None) -> Path | None:
     """The folder of an entry, if it is there, as it was made, and nobody else could change it.
 
     Parameters
     ----------
     kind, name, root
-        As those of ``cached``.
+        As those of ``ensure``.
     """
     entries = (place / kind / name for place in _places(root))
     return next((entry for entry in entries if not distrust(entry.parent) and _whole(entry)), None)
@@ -157,7 +157,7 @@ def _places(root: Path | None) -> list[Path]:
     return [*dict.fromkeys([chosen, _temporary()])]
 
 
-def _opened(entry: Path) -> int:
+def _open_lock(entry: Path) -> int:
     """The descriptor of an entry's lock, in a folder which is made if there is none."""
     for folder in (*reversed(entry.parents[1].parents), entry.parents[1], entry.parents[0]):
         with contextlib.suppress(FileExistsError):
@@ -169,7 +169,7 @@ def _opened(entry: Path) -> int:
 
 
 @contextlib.contextmanager
-def _holding(lock: int, progress: Callable[[str], None]) -> Iterator[None]:
+def _hold_lock(lock: int, progress: Callable[[str], None]) -> Iterator[None]:
     """Hold the right to make an entry; the process's end gives it up, too."""
     try:
         try:
@@ -226,7 +226,7 @@ def _remove_abandoned(entry: Path) -> None:
     for path in entry.parent.glob(f"*{_BUILD}"):
         other = entry.with_name(path.name.removesuffix(_BUILD).rpartition(".")[0])
         with contextlib.suppress(OSError):
-            lock = _opened(other)
+            lock = _open_lock(other)
             try:
                 if other != entry:
                     fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -73,7 +73,7 @@ def run(test: _Path, verilog: _Path | Sequence[_Path], *, simulator: str = "icar
                          f"give the path of a file, test_chip.py, say")
     sources, found, block = _design(verilog, top)
     with _importable(file):
-        run_text(simulator, _joined(sources), top=found, block=block, module=file.stem, test=case,
+        run_text(simulator, _join(sources), top=found, block=block, module=file.stem, test=case,
                  seed=seed, environment=environment)
 
 
@@ -81,10 +81,10 @@ def _design(verilog: _Path | Sequence[_Path], top: str | None) -> tuple[
         list[Path], str, str | None]:
     """Source files, top module, and the module that occurs often."""
     if not isinstance(verilog, (str, PathLike)):
-        return _named([Path(one) for one in verilog], top)
+        return _name_sources([Path(one) for one in verilog], top)
     folder = Path(verilog)
     if folder.is_file():
-        return _named([folder], top)
+        return _name_sources([folder], top)
     if not (folder / _MANIFEST).is_file():
         raise InputError(f"{folder} is no folder that hypercast verilog wrote, for it has no "
                          f"{_MANIFEST}; write it, or give a list of files and top=NAME")
@@ -95,14 +95,14 @@ def _design(verilog: _Path | Sequence[_Path], top: str | None) -> tuple[
     return [folder / f"{name}.v"], top or name, manifest["prefix"] + CORE_MODULE
 
 
-def _named(files: list[Path], top: str | None) -> tuple[list[Path], str, str | None]:
+def _name_sources(files: list[Path], top: str | None) -> tuple[list[Path], str, str | None]:
     if top is None:
         raise InputError(f"which module of {', '.join(map(str, files))} is the top is not known; "
                          f"give top=NAME")
     return files, top, None
 
 
-def _joined(sources: Sequence[Path]) -> str:
+def _join(sources: Sequence[Path]) -> str:
     """Sources as one text, in which a simulator still finds the lines of each."""
     return "\n".join(f'`line 1 "{fspath(path.resolve())}" 0\n{read_text(path)}'
                      for path in sources)

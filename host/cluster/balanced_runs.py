@@ -40,7 +40,7 @@ def runs_of_layers(network: Network, sample: Sample, boards: int,
                    planned: Sequence[range] = ()) -> list[range]:
     """The layers of each board, from 1, in order.
 
-    They are those that are ``planned`` for so many boards, or else runs that multiply and add about
+    They are those that are planned for so many boards, or else runs that multiply and add about
     as much. There are as many layers as boards, or more.
     """
     if len(planned) == boards:

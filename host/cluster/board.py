@@ -10,7 +10,7 @@ from hypercast.boards.hbm_board import CLOCK, HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS, is_folded
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
 from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink
-from hypercast.host.description.conversion import DescriptionError, Within, checked
+from hypercast.host.description.conversion import DescriptionError, Within, check
 from hypercast.host.description.device import Device
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
@@ -103,7 +103,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
         If there is no such board, or a value is out of range.
     """
     section = f"boards.{group}"
-    given = checked(section, values, _HINTS)
+    given = check(section, values, _HINTS)
     kind = given.pop("board", None)
     if kind not in _KINDS:
         raise DescriptionError(f"[{section}] board must be one of {', '.join(sorted(_KINDS))}, "
@@ -111,7 +111,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
     count = given.pop("count", 1)
     config = _config(section, kind, given)
     device = given.get("device")
-    if device is not None and ("," in device or not _known(device)):
+    if device is not None and ("," in device or not _is_known(device)):
         raise DescriptionError(f"[{section}] device must be one that hypercast train --device "
                                f"takes for a board, not {reprlib.repr(device)}", section, "device")
     host, transfers = _way_out(kind)
@@ -129,7 +129,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
     return [replace(board, name=f"{group}-{number}") for number in range(count)]
 
 
-def _known(device: str) -> bool:
+def _is_known(device: str) -> bool:
     """Whether there is such a device."""
     try:
         Device(device)

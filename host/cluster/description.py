@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from hypercast.host.cluster.board import MOST_BOARDS, Board, board_of
 from hypercast.host.cluster.link import GIGABITS, MICROSECONDS, ClusterLink, Route
-from hypercast.host.description.conversion import DescriptionError, Name, checked
+from hypercast.host.description.conversion import DescriptionError, Name, check
 from hypercast.host.description.document import SUFFIXES, read_document
 
 __all__ = ["CLUSTERS", "Cluster", "Connection", "load_cluster"]
@@ -97,7 +97,7 @@ class Cluster:
                 if name not in names:
                     near = difflib.get_close_matches(name, names, n=1)
                     advice = f"did you mean {near[0]}?" if near else \
-                        f"there are {_listed(names)}"
+                        f"there are {_list_names(names)}"
                     raise DescriptionError(
                         f"[{section}] names the board {reprlib.repr(name)[1:-1]}, which there is "
                         f"not; {advice}", section, "boards")
@@ -124,7 +124,7 @@ class Cluster:
                 if not isinstance(keys, dict):
                     raise DescriptionError(f"{name} must be sections [{name}.NAME] with keys, not "
                                            f"{reprlib.repr(part or value)} alone", name)
-                checked(f"{name}.{part}", {"NAME": part}, {"NAME": Name})
+                check(f"{name}.{part}", {"NAME": part}, {"NAME": Name})
         if not sections.get("boards"):
             raise DescriptionError("there are no boards; give sections like [boards.fast] with "
                                    "board = \"vcu128\"")
@@ -175,7 +175,7 @@ class Cluster:
                 f"no link joins the boards {source.name} and {target.name}; add both to the boards "
                 f"of a section like [links.network]", "links") from None
 
-    def joined(self, source: Board, target: Board) -> bool:
+    def connects(self, source: Board, target: Board) -> bool:
         """Whether there is a way from one board to another."""
         return (source.name, target.name) in self._routes
 
@@ -201,13 +201,13 @@ class Cluster:
 
 
 
-def _listed(names: Sequence[str]) -> str:
+def _list_names(names: Sequence[str]) -> str:
     return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:3])} to {names[-1]}"
 
 
 def _connection(name: str, values: dict[str, Any], boards: tuple[str, ...]) -> Connection:
     section = f"links.{name}"
-    given = checked(section, values, _LINK_HINTS)
+    given = check(section, values, _LINK_HINTS)
     if "gigabits" not in given:
         raise DescriptionError(f"[{section}] needs gigabits, how many pass in a second", section)
     if len(given.get("boards", boards)) < min(len(boards), 2):

@@ -78,11 +78,11 @@ class Division:
         owner = np.zeros(vertices, dtype=np.int64)
         _bisect(graph, degrees.astype(np.int64) + vertex_work, np.arange(vertices), range(boards),
                 parts or [1.0] * boards, owner)
-        return cls.counted(adjacency, owner, boards, vertex_work)
+        return cls.count(adjacency, owner, boards, vertex_work)
 
     @classmethod
-    def counted(cls, adjacency: SparseArray, owner: IntArray, boards: int,
-                vertex_work: int = 0) -> Self:
+    def count(cls, adjacency: SparseArray, owner: IntArray, boards: int,
+              vertex_work: int = 0) -> Self:
         """What a board has of edges and halo if each vertex has a certain owner."""
         rows, columns = adjacency.tocoo().coords
         crossing = owner[rows] != owner[columns]
@@ -92,9 +92,9 @@ class Division:
                    halos=np.bincount(pairs // len(owner), minlength=boards),
                    cut=int(np.count_nonzero(crossing)), vertex_work=vertex_work)
 
-    def joined(self, adjacency: SparseArray) -> Self:
+    def join(self, adjacency: SparseArray) -> Self:
         """The division among half as many boards, each of which has the parts of two."""
-        return self.counted(adjacency, self.boards // 2, len(self.edges) // 2, self.vertex_work)
+        return self.count(adjacency, self.boards // 2, len(self.edges) // 2, self.vertex_work)
 
     @property
     def work(self) -> IntArray:

@@ -4,7 +4,7 @@
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.older_weights import stashed
+from hypercast.reference.older_weights import stash_staleness
 
 __all__ = ["weight_staleness"]
 
@@ -17,5 +17,5 @@ def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, 
     """
     layers, stages = len(model.network.layers), assignment.stages
     if stages > 1:
-        return stashed(runs_of_layers(model.network, model.sample, stages, assignment.runs))
+        return stash_staleness(runs_of_layers(model.network, model.sample, stages, assignment.runs))
     return (1,) * layers if assignment.versions > 1 else ()

@@ -197,7 +197,7 @@ def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
         Where the run's graph is now.
     """
     try:
-        return _described(dataset, changes, run, data)
+        return _read_description(dataset, changes, run, data)
     except DescriptionError as error:
         if error.key not in changes.get(error.section, {}):
             raise
@@ -205,8 +205,8 @@ def describe(dataset: str | None, changes: Mapping[str, dict[str, Any]],
         raise click.BadParameter(str(error), param_hint=flag) from error
 
 
-def _described(dataset: str | None, changes: Mapping[str, dict[str, Any]],
-               run: Path | None, data: Path | None) -> Description:
+def _read_description(dataset: str | None, changes: Mapping[str, dict[str, Any]],
+                      run: Path | None, data: Path | None) -> Description:
     if dataset is None and run is not None:
         kept = RunFolder(run)
         description = kept.description(changes, data)
@@ -218,4 +218,4 @@ def _described(dataset: str | None, changes: Mapping[str, dict[str, Any]],
         return load_description(Path(dataset), changes)
     graph = {"source": dataset or _DATASET, **changes.get("graph", {})}
     described = Description.of_sections({**changes, "graph": graph})
-    return described.located(".")
+    return described.with_full_paths(".")

@@ -21,7 +21,7 @@ from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import OUTPUT, PICTURE, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
-from hypercast.host.commands.statistics_options import counted, either, statistics_options
+from hypercast.host.commands.statistics_options import count, either, statistics_options
 from hypercast.host.description.device import Device
 from hypercast.host.files.durable_file import write_durably
 from hypercast.rtl.config import PRESETS, Config
@@ -88,7 +88,7 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
                 network = ordered_for_graph(network, graph, recipe.element_width)
             steps = GraphSteps(graph, network, recipe, fastest=model.fastest)
         else:
-            numbers = counted(description, vertices, edges, features, classes)
+            numbers = count(description, vertices, edges, features, classes)
             network = numbers.network
             if default:
                 network = ordered_for_numbers(network, numbers.vertices, numbers.edges, recipe,
@@ -100,8 +100,8 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
     drawn = plot and picture(draw_pareto(
         found, best, f"{len(found)} configurations that fit {board}"), plot)
     if output:
-        write_durably(output, _training(description, best[0].config, device["preset"],
-                                        output.parent if dataset else None).encode())
+        write_durably(output, _describe_training(description, best[0].config, device["preset"],
+                                                 output.parent if dataset else None).encode())
     if plot and drawn:
         write_durably(plot, drawn)
     if as_json:
@@ -113,16 +113,16 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
         click.echo(f"wrote {file}")
 
 
-def _changed(config: Config, preset: str) -> dict[str, Any]:
+def _changes(config: Config, preset: str) -> dict[str, Any]:
     """Fields of a configuration that differ from a preset."""
     base = PRESETS[preset].to_dict()
     return {name: value for name, value in config.to_dict().items() if value != base[name]}
 
 
-def _training(description: "Description", config: Config, preset: str,
-              folder: Path | None) -> str:
+def _describe_training(description: "Description", config: Config, preset: str,
+                       folder: Path | None) -> str:
     """A training on a configuration, as a description file, in a folder if it names a graph."""
-    device = Device(description.device.name, preset=preset, **_changed(config, preset))
+    device = Device(description.device.name, preset=preset, **_changes(config, preset))
     if folder:
         return replace(description, device=device).relative_to(folder).text()
     return tomli_w.dumps({"device": device.values()})
@@ -130,7 +130,7 @@ def _training(description: "Description", config: Config, preset: str,
 
 def _options(config: Config, preset: str) -> str:
     return " ".join(f"-P {name}={str(value).lower()}"
-                    for name, value in _changed(config, preset).items())
+                    for name, value in _changes(config, preset).items())
 
 
 def _document(one: "Candidate", preset: str) -> dict[str, object]:

@@ -14,7 +14,7 @@ from typing import Any
 import click
 
 from hypercast.host.commands.options import Command
-from hypercast.host.processes.launcher_variables import started
+from hypercast.host.processes.launcher_variables import find_start
 from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["Resumption", "interruptible"]
@@ -36,9 +36,9 @@ class Resumption:
 
     def __init__(self, folder: Path | None, resume: bool) -> None:
         self._folder = folder
-        self._before = None if resume else self._written()
+        self._before = None if resume else self._newest_file()
 
-    def _written(self) -> tuple[int, int] | None:
+    def _newest_file(self) -> tuple[int, int] | None:
         """Which file the checkpoint is, if there is one; another one replaces it."""
         if self._folder is None:
             return None
@@ -52,7 +52,7 @@ class Resumption:
         """What to do, in a sentence's end."""
         if self._folder is None:
             return "nothing was kept, so train again; --run FOLDER keeps what --resume goes on from"
-        if self._written() == self._before:
+        if self._newest_file() == self._before:
             return f"no checkpoint was in {self._folder} yet, so train again"
         return (f"hypercast train --resume --run {shlex.quote(str(self._folder))} goes on from the "
                 f"last checkpoint")
@@ -70,14 +70,14 @@ def interruptible(function: Command) -> Command:
     """
     @functools.wraps(function)
     def wrapped(*args: Any, folder: Path | None, resume: bool, **kwargs: Any) -> None:
-        handling = contextlib.nullcontext() if started() else _ended(Resumption(folder, resume))
+        handling = contextlib.nullcontext() if find_start() else _hint(Resumption(folder, resume))
         with handling:
             function(*args, folder=folder, resume=resume, **kwargs)
     return wrapped
 
 
 @contextlib.contextmanager
-def _ended(hint: Resumption) -> Iterator[None]:
+def _hint(hint: Resumption) -> Iterator[None]:
     received: list[signal.Signals] = []
 
     def end(number: int, _: FrameType | None) -> None:

@@ -74,9 +74,9 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         if order == FASTEST:
             workload = choose_orders(workload)
         elif order == AUTO:
-            workload = workload.ordered(layer.order for layer in default_orders(
-                network, workload.vertices, [edges] * layers, config.element_width,
-                law=degree_law).layers)
+            workload = workload.with_orders(layer.order for layer in default_orders(
+                    network, workload.vertices, [edges] * layers, config.element_width,
+                    law=degree_law).layers)
     else:
         assert dataset is not None  # as one of both was given
         graph = Graph.load(dataset)

@@ -102,8 +102,8 @@ def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: 
 
 def _graph_traffic(dataset: str, dimensions: int, panels: int) -> Traffic:
     loaded = Graph.load(dataset)
-    graph = loaded.permuted(rank_order(loaded))
-    return graph_traffic(graph.normalised("symmetric"), dimensions, panels)
+    graph = loaded.permute(rank_order(loaded))
+    return graph_traffic(graph.normalise("symmetric"), dimensions, panels)
 
 
 def _summary(result: "Measurement") -> dict[str, Any]:

@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table
 
-from hypercast.host.processes.launcher_variables import started
+from hypercast.host.processes.launcher_variables import find_start
 
 __all__ = ["make_console", "print_table"]
 
@@ -51,7 +51,7 @@ def _shows_changes(stream: TextIO) -> bool:
     told = os.environ.get("TTY_COMPATIBLE")
     if told in ("0", "1"):
         return told == "1"
-    return started() is None and stream.isatty()
+    return find_start() is None and stream.isatty()
 
 
 def print_table(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str] | None],

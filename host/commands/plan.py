@@ -15,7 +15,7 @@ from hypercast.host.commands.option_groups import CommandWithGroups
 from hypercast.host.commands.options import OUTPUT, PICTURE, json_option, print_json
 from hypercast.host.commands.output import make_console, print_table
 from hypercast.host.commands.progress_text import ProgressText
-from hypercast.host.commands.statistics_options import counted, either, statistics_options
+from hypercast.host.commands.statistics_options import count, either, statistics_options
 from hypercast.host.files.durable_file import write_durably
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[
     from hypercast.host.planner.statistics import Statistics
     from hypercast.host.training.planning import problem_of_network
 
-    numbers = counted(description, vertices, edges, features, classes)
+    numbers = count(description, vertices, edges, features, classes)
     sampled = numbers.sampled or bool(description.sampling.sampler)
     return problem_of_network(description, cluster, numbers.network, Statistics(
         vertices=numbers.vertices, edges=numbers.edges, sampled=sampled, law=law))

@@ -9,7 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 
-from hypercast.host.processes.launcher_variables import started
+from hypercast.host.processes.launcher_variables import find_start
 
 __all__ = ["one_of_several"]
 
@@ -24,7 +24,7 @@ def one_of_several() -> Iterator[None]:
 
     An error ends the process at once, and with it all others: it does not wait for them.
     """
-    one = started()
+    one = find_start()
     if one is None:
         yield
         return

@@ -51,7 +51,7 @@ def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> Non
                                f"it, or give another name")
     console = make_console(errors=as_json)
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_ended_by_signals())
+        stack.enter_context(_end_by_signals())
         with ProgressText("opening the simulated chip", console) as progress:
             chip = CxxrtlTransport(config, progress=progress.update)
         stack.callback(chip.close)
@@ -59,7 +59,7 @@ def simulate(config: Config, pty: bool, link: Path | None, as_json: bool) -> Non
         stack.callback(terminal.close)
         name = terminal.name
         if link:
-            stack.enter_context(_linked(link, name))
+            stack.enter_context(_link_terminal(link, name))
             name = str(link)
         _announce(config, name, as_json)
         with contextlib.suppress(KeyboardInterrupt):
@@ -80,7 +80,7 @@ def _announce(config: Config, name: str, as_json: bool) -> None:
 
 
 @contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
+def _end_by_signals() -> Iterator[None]:
     """Signals that end a program are Ctrl-C, so that nothing is left behind."""
     before = {name: signal.signal(getattr(signal, name), signal.default_int_handler)
               for name in _SIGNALS if hasattr(signal, name)}
@@ -97,7 +97,7 @@ def _to_a_terminal(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _linked(link: Path, name: str) -> Iterator[None]:
+def _link_terminal(link: Path, name: str) -> Iterator[None]:
     """A symbolic link to a terminal; one that an earlier simulation has left is replaced."""
     if _to_a_terminal(link):
         link.unlink()

@@ -14,7 +14,7 @@ from hypercast.reference.network import Network
 if TYPE_CHECKING:
     from hypercast.host.description.description import Description
 
-__all__ = ["Counted", "counted", "either", "statistics_options"]
+__all__ = ["Counted", "count", "either", "statistics_options"]
 
 
 class Counted(NamedTuple):
@@ -55,8 +55,8 @@ def statistics_options(function: Command) -> Command:
     return function
 
 
-def counted(description: "Description", vertices: Sequence[int], edges: Sequence[int] | None,
-            features: int | None, classes: int | None) -> Counted:
+def count(description: "Description", vertices: Sequence[int], edges: Sequence[int] | None,
+          features: int | None, classes: int | None) -> Counted:
     """What the options say, with the network of a description.
 
     Raises

@@ -21,7 +21,7 @@ from hypercast.reference.update_rules import UpdateRules
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, Split, decode, encode
 
-__all__ = ["assembled", "check_model", "fill_state", "initial_exponents", "numbered",
+__all__ = ["assemble", "check_model", "fill_state", "initial_exponents", "number_entries",
            "sample_exponents", "split_sizes", "updates_at"]
 
 
@@ -55,7 +55,7 @@ def initial_exponents(model: InitialModel, following: Iterable[Tensor] = ()) -> 
     return exponents | sample_exponents(model.sample, model.sample, exponents)
 
 
-def numbered(exponents: Iterable[Tensor], config: Config) -> dict[Tensor, int]:
+def number_entries(exponents: Iterable[Tensor], config: Config) -> dict[Tensor, int]:
     """Entries of the exponent file to their numbers.
 
     Raises
@@ -68,8 +68,8 @@ def numbered(exponents: Iterable[Tensor], config: Config) -> dict[Tensor, int]:
     return tensors
 
 
-def assembled(model: InitialModel, layout: Layout, plan: SamplePlan, program: Program,
-              starts: dict[str, int], images: list[Image], exponents: dict[Tensor, int]) -> Job:
+def assemble(model: InitialModel, layout: Layout, plan: SamplePlan, program: Program,
+             starts: dict[str, int], images: list[Image], exponents: dict[Tensor, int]) -> Job:
     """The ``Job`` of a program that has been emitted, with the first step's constants.
 
     Parameters
@@ -116,8 +116,8 @@ def sample_exponents(sample: Sample, following: Sample,
                      names: Container[Tensor]) -> dict[Tensor, int]:
     """Exponents of what samples bring, of those entries that there are."""
     found = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent,
-             EDGES.made(Pass.NEXT): following.edge_exponent,
-             FEATURES.made(Pass.NEXT): following.features.exponent}
+             EDGES.in_pass(Pass.NEXT): following.edge_exponent,
+             FEATURES.in_pass(Pass.NEXT): following.features.exponent}
     return {name: exponent for name, exponent in found.items() if name in names}
 
 

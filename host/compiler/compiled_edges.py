@@ -11,7 +11,12 @@ from typing import NamedTuple, Self
 import scipy.sparse
 
 from hypercast.errors import InputError
-from hypercast.host.compiler.edge_matrices import EdgeMatrix, edge_matrices, of_layers, used_by
+from hypercast.host.compiler.edge_matrices import (
+    EdgeMatrix,
+    edge_matrices,
+    of_layers,
+    select_matrices,
+)
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.messages import Messages, compile_messages
 from hypercast.host.compiler.vertices import Strip, strips_of
@@ -108,8 +113,8 @@ class CompiledEdges:
     def of_any_order(cls, network: Network, edges: Sequence[SparseArray], root_weight: int,
                      config: Config, *,
                      progress: Callable[[str], None] = lambda text: None) -> Self:
-        """Compile what a network uses whatever the orders of its layers: see ``used_by``."""
-        first = network.ordered(layer.orders[0] for layer in network.layers)
+        """Compile what a network uses whatever the orders of its layers: see ``select``."""
+        first = network.with_orders(layer.orders[0] for layer in network.layers)
         rows = {id(matrix): matrix if isinstance(matrix, scipy.sparse.csr_array)
                 else scipy.sparse.csr_array(matrix) for matrix in edges}
         roots = root_weight if step_graph(network).adds_rows else 0
@@ -132,10 +137,10 @@ class CompiledEdges:
             CompiledMatrix(edges, one.strips) for one in self.matrices
             for edges in of_layers([one.edges], layers, trained=trained)))
 
-    def used_by(self, network: Network) -> Self:
+    def select(self, network: Network) -> Self:
         """What of it a network with other orders of its layers uses."""
         strips = {one.edges.name: one.strips for one in self.matrices}
-        used = used_by(network, (one.edges for one in self.matrices))
+        used = select_matrices(network, (one.edges for one in self.matrices))
         return replace(self, matrices=tuple(CompiledMatrix(one, strips[one.name]) for one in used))
 
     @property

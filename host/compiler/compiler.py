@@ -6,21 +6,21 @@ from dataclasses import replace
 
 from hypercast.errors import InputError
 from hypercast.host.compiler.assembly import (
-    assembled,
+    assemble,
     check_model,
     fill_state,
     initial_exponents,
-    numbered,
+    number_entries,
     sample_exponents,
     split_sizes,
 )
 from hypercast.host.compiler.compiled_edges import CompiledEdges
-from hypercast.host.compiler.exchange import exchanged
+from hypercast.host.compiler.exchange import exchange
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
-from hypercast.host.compiler.lowering import Program, fitting
+from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import LABELS, CapacityError
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
@@ -99,15 +99,15 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     fill_state(model, layout.weights, images, config)
 
     exponents = initial_exponents(model, NEXT_ENTRIES if ahead else ())
-    tensors = numbered(exponents, config)
+    tensors = number_entries(exponents, config)
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
     digits = {} if capacity else gradient_digits(model, config)
-    program, starts = fitting(lambda turns: Program.of(
-        layout, inputs=features.operand(layout.first_panels), tensors=tensors,
-        messages=plan.messages, roots=plan.roots, digits=digits,
-        headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
-        turns=turns), lambda program: program.emit(named), config.program_rows)
-    job = assembled(model, layout, plan, program, starts, images, exponents)
+    program, starts = fit_program(lambda turns: Program.of(
+            layout, inputs=features.operand(layout.first_panels), tensors=tensors,
+            messages=plan.messages, roots=plan.roots, digits=digits,
+            headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
+            turns=turns), lambda program: program.emit(named), config.program_rows)
+    job = assemble(model, layout, plan, program, starts, images, exponents)
     if ahead:
         job = _in_turns(job, ((SUMS, SUMS_AHEAD), *plan.pairs))
     verify(job)
@@ -180,7 +180,7 @@ def _in_turns(job: Job, pairs: tuple[tuple[str, str], ...]) -> Job:
     rows, counts = len(job.program), job.plan.row_entries
     places = (0, rows if 2 * rows <= job.config.program_rows else 0)
     row_entries = (0, counts if 2 * counts <= ROW_TABLE else 0)
-    return replace(job, pairs=pairs, places=places, row_entries=row_entries, exchanged=exchanged(
+    return replace(job, pairs=pairs, places=places, row_entries=row_entries, exchanged=exchange(
         job.program, [(job.regions[one], job.regions[other]) for one, other in pairs], job.tensors,
         row_entries[1]))
 

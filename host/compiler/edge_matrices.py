@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.compiler.transposed import transposed
+from hypercast.host.compiler.transposed import transpose_csr
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import LINEAR, Network
 
-__all__ = ["EdgeMatrix", "edge_matrices", "of_layers", "shared_edge_matrices", "used_by"]
+__all__ = ["EdgeMatrix", "edge_matrices", "of_layers", "select_matrices", "shared_edge_matrices"]
 
 
 class EdgeMatrix(NamedTuple):
@@ -74,7 +74,7 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
             tuple((number, way) for number in numbers
                   if (trained or not way) and _aggregates(network, number, way))
             for way in (False, True))
-        turned = transposed(matrix) if backward else None
+        turned = transpose_csr(matrix) if backward else None
         if backward and symmetric and square and _equal(matrix, turned):
             forward, backward = forward + backward, ()
         if forward:
@@ -136,7 +136,7 @@ def _equal(matrix: SparseArray, other: SparseArray) -> bool:
                 and (matrix != other).nnz == 0)
 
 
-def used_by(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:
+def select_matrices(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:
     """The matrices that a network with other orders of its layers uses, and where.
 
     Layers that combine first use all that others use.

@@ -142,7 +142,8 @@ class Emitter:
 
         return pieces_of(
             vertices.strips, outer, inner,
-            self.operands.held(source) * self.regions[source].stride if alone else 0, self.config,
+            self.operands.panel_places(source) * self.regions[source].stride if alone else 0,
+            self.config,
             # What is drained in this program comes panel by panel, of all rows.
             whole=int(source in self._drained),
             plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
@@ -188,7 +189,7 @@ class Emitter:
             accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
                 self._send(phase, accumulators, name, panel, messages[index])
-            factors = EDGES.made(result.during), first.made(result.during)
+            factors = EDGES.in_pass(result.during), first.in_pass(result.during)
             self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, node,
                         Piece(panel, strip))
 
@@ -197,7 +198,7 @@ class Emitter:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
         self._prefetch(phase, messages)
-        sent = self.operands.sent(source, panel, region.panel(panel))
+        sent = self.operands.outgoing(source, panel, region.panel(panel))
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
             duration=self.timing.aggregate(

@@ -5,17 +5,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from hypercast.host.compiler.assembly import (
-    assembled,
+    assemble,
     check_model,
     initial_exponents,
-    numbered,
+    number_entries,
 )
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
-from hypercast.host.compiler.lowering import Program, fitting
+from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.sample_plan import SamplePlan
@@ -53,7 +53,7 @@ class Evaluation:
     @property
     def stored(self) -> tuple[Tensor, ...]:
         """What the layers store, in order."""
-        return tuple(Tensor.named(name) for name in self.job.starts if name != LOSS)
+        return tuple(Tensor.parse(name) for name in self.job.starts if name != LOSS)
 
     def factors(self, name: Tensor) -> tuple[Tensor, Tensor]:
         """Entries of the exponent file whose sum is the exponent of a tensor's accumulators."""
@@ -142,13 +142,13 @@ def _compile(model: InitialModel, config: Config, layers: range,
         fill_labels(sample, labels, images, config)
 
     exponents = initial_exponents(model)
-    tensors = numbered(exponents, config)
-    program, starts = fitting(lambda turns: Program.of(
-        layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
-        tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
-        headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
-        lambda program: _emitted(program, layers, last=last), config.program_rows)
-    job = assembled(model, layout, plan, program, starts, images, exponents)
+    tensors = number_entries(exponents, config)
+    program, starts = fit_program(lambda turns: Program.of(
+            layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
+            tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
+            headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
+            lambda program: _emit(program, layers, last=last), config.program_rows)
+    job = assemble(model, layout, plan, program, starts, images, exponents)
     verify(job)
     sources = {weight.source for number in layers for weight in network.weights(number)}
     return Evaluation(job=job, inputs=tuple(
@@ -156,7 +156,7 @@ def _compile(model: InitialModel, config: Config, layers: range,
         for source in sorted(sources) if source and source not in layers))
 
 
-def _emitted(program: Program, layers: range, *, last: bool) -> dict[str, int]:
+def _emit(program: Program, layers: range, *, last: bool) -> dict[str, int]:
     """Starts of programs, for each tensor that layers store, and of the ``last`` one's loss."""
     starts: dict[str, int] = {}
     for number in layers:

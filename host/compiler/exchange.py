@@ -15,7 +15,7 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.access import Store
 from hypercast.rtl.isa import OPERATIONS, Opcode, decode, encode
 
-__all__ = ["exchanged"]
+__all__ = ["exchange"]
 
 #: Fields that name entries of the exponent file.
 _ENTRIES = ("a", "b", "o", "peak_of", "bias_tensor")
@@ -23,8 +23,8 @@ _ENTRIES = ("a", "b", "o", "peak_of", "bias_tensor")
 _STORES = (Store.MATRIX, Store.EDGE_SET, Store.SEND_LIST, Store.LABELS)
 
 
-def exchanged(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
-              tensors: Mapping[Tensor, int], counts: int) -> list[int]:
+def exchange(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
+             tensors: Mapping[Tensor, int], counts: int) -> list[int]:
     """The program with the places of each pair, and both entries of the sums, exchanged.
 
     Parameters

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, raising
+from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, suggest
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
@@ -68,7 +68,7 @@ class Features:
 
     def _find_remedy(self) -> None:
         """Whether too many rows a core are what keeps features from being word-sparse."""
-        remedy = raising(self._config, "accumulator_rows", self._rows)
+        remedy = suggest(self._config, "accumulator_rows", self._rows)
         entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
                       for part in self._parts)
         if remedy and 2 * (entries + self._panels) < self._rows * self._panels:

@@ -192,8 +192,8 @@ class GradientEmitter:
                 rows, vertices.count, run.first, run.tiles, self.digits[weights.name], channel,
                 reading=reading, bypassed=not operands.right(columns, run.panel).memory).cycles
 
-        return runs_of(parts, operands.starts(rows), operands.held(rows) if grouped else 0, tile,
-                       cycles)
+        return runs_of(parts, operands.starts(rows), operands.panel_places(rows) if grouped else 0,
+                       tile, cycles)
 
     def _reduction_group(self, number: int) -> Accumulators:
         """Accumulators of a reduction group."""

@@ -94,7 +94,7 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     for _ in program:
         choices = [choice for queue in ready.values()
                    if (choice := _choose(queue, controller, patience))]
-        start, entry = min(_unhurried(choices, controller, paths, missing, foresight) or choices)
+        start, entry = min(_spare(choices, controller, paths, missing, foresight) or choices)
         chosen = entry[-1]
         queue = ready[chosen.engine]
         del queue[bisect_left(queue, entry)]
@@ -123,9 +123,9 @@ def _choose(queue: Sequence[Entry], controller: "_Controller",
     return next(choice for choice in found if choice[0] <= limit)
 
 
-def _unhurried(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
-               paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
-               foresight: float) -> list[tuple[int, Entry]]:
+def _spare(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
+           paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
+           foresight: float) -> list[tuple[int, Entry]]:
     """Choices that keep their engine from none of a longer path that another one soon enables."""
     coming: dict[isa.Engine, list[tuple[int, int]]] = {}  # paths, and when they can start
     for start, (*_, one) in choices if foresight else ():
@@ -190,7 +190,7 @@ class _Controller:
         """When it would start if it were the next to be issued."""
         given = self._given.get(instruction)
         if given is None:
-            given = self._given[instruction] = self._needed(instruction)
+            given = self._given[instruction] = self._ready_at(instruction)
         opcode = instruction.opcode
         start = max(self._time + _INTERVALS[opcode],
                     self._idle[instruction.engine] + _TURNAROUNDS[opcode], given)
@@ -203,16 +203,16 @@ class _Controller:
             start = max(start, self._idle[operation.arrivals])
         return start
 
-    def _needed(self, instruction: Instruction) -> int:
+    def _ready_at(self, instruction: Instruction) -> int:
         """When all is there that it needs of earlier ones, which have all been issued."""
         needed = max((self._finish[earlier] for earlier in instruction.before
                       if earlier is not instruction.chain), default=0)
         if instruction.chain:
             # Begun earlier, it would keep its engine from others and end no earlier.
-            needed = max(needed, self._stored(instruction.chain) - instruction.duration.cycles)
+            needed = max(needed, self._stored_at(instruction.chain) - instruction.duration.cycles)
         return needed
 
-    def _stored(self, earlier: Instruction) -> int:
+    def _stored_at(self, earlier: Instruction) -> int:
         """When an instruction that is chained to an earlier one ends at the earliest."""
         return self._finish[earlier] - earlier.duration.visible + CHAINED
 
@@ -224,7 +224,7 @@ class _Controller:
                 self._unready[later.accumulators] -= not self._foreign[later]
         done = start + instruction.duration.cycles
         if instruction.chain:
-            done = max(done, self._stored(instruction.chain))
+            done = max(done, self._stored_at(instruction.chain))
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
         self._idle[instruction.engine] = done

@@ -35,6 +35,6 @@ def _of_layer(network: Network, number: int) -> frozenset[Tensor]:
     graph = step_graph(network)
     # What is kept of hidden features are bits; they have no exponent.
     matrices = {name for name in graph.tensors_of([number]) if name.kind != Kind.MASK}
-    evaluated = {name.made(Pass.EVALUATION) for name in matrices if name.kind in FORWARD}
+    evaluated = {name.in_pass(Pass.EVALUATION) for name in matrices if name.kind in FORWARD}
     parameters = {gradient.parameter for gradient in graph.gradients_of(number)}
     return frozenset(map(network.exponent_entry, matrices | evaluated | parameters))

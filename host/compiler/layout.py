@@ -34,9 +34,9 @@ __all__ = ["NEXT_ENTRIES", "SUMS", "SUMS_AHEAD", "Layout"]
 
 #: Input features, aggregated; and those of the next batch, if a step works ahead.
 SUMS = Tensor(Kind.AGGREGATED, 1)
-SUMS_AHEAD = SUMS.made(Pass.NEXT)
+SUMS_AHEAD = SUMS.in_pass(Pass.NEXT)
 #: Entries of the exponent file that a program that works ahead has besides.
-NEXT_ENTRIES = (EDGES.made(Pass.NEXT), FEATURES.made(Pass.NEXT), SUMS_AHEAD)
+NEXT_ENTRIES = (EDGES.in_pass(Pass.NEXT), FEATURES.in_pass(Pass.NEXT), SUMS_AHEAD)
 
 #: Places of a layer's tensors behind its forward results; others of a place follow each other in
 #: the order in which they are stored.
@@ -218,11 +218,11 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
     for name in sorted((name for name in graph.columns if name in found), key=place):
         columns = graph.columns[name]
         if name.kind == Kind.MASK:
-            memory.packed(name, 1, config.mask_rows, columns)
+            memory.add_packed(name, 1, config.mask_rows, columns)
             continue
         region = memory.matrix(name, _channel(graph, name), columns)
         if name.kind in FORWARD:  # evaluation uses the same words
-            memory.regions[name.made(Pass.EVALUATION)] = region
+            memory.regions[name.in_pass(Pass.EVALUATION)] = region
 
 
 def _channel(graph: StepGraph, name: Tensor) -> int:

@@ -20,7 +20,7 @@ from hypercast.reference.step_graph import Node, Op, StepGraph, step_graph
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.registers import PHASES
 
-__all__ = ["Program", "fitting"]
+__all__ = ["Program", "fit_program"]
 
 #: Kinds of phases that are of layers, and phases that are of all of them: loss, evaluation and the
 #: end of the update.
@@ -247,8 +247,8 @@ class Program:
         return self.phases.index(name)
 
 
-def fitting(made: Callable[[bool], Program], emitted: Callable[[Program], dict[str, int]],
-            rows: int) -> tuple[Program, dict[str, int]]:
+def fit_program(made: Callable[[bool], Program], emitted: Callable[[Program], dict[str, int]],
+                rows: int) -> tuple[Program, dict[str, int]]:
     """A program of at most ``rows`` instructions, if there is one, and where its parts start.
 
     Operands that take turns (``Operands``) take more instructions, so they do only where there is

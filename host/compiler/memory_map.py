@@ -13,8 +13,19 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config, ConfigurationError
 from hypercast.rtl.registers import Space
 
-__all__ = ["LABELS", "RANKS", "CapacityError", "Listing", "MemoryMap", "Region", "index_name",
-           "raising", "remedy", "require_capacity", "second"]
+__all__ = [
+    "LABELS",
+    "RANKS",
+    "CapacityError",
+    "Listing",
+    "MemoryMap",
+    "Region",
+    "index_name",
+    "remedy",
+    "require_capacity",
+    "second",
+    "suggest",
+]
 
 #: Names of the regions of labels, and of the rows' ranks.
 LABELS, RANKS = "labels", "ranks"
@@ -32,7 +43,7 @@ class CapacityError(InputError):
     """A problem does not fit the configuration; says what, and which field to raise."""
 
 
-def raising(config: Config, field: str, needed: int, way: str = "-P") -> str:
+def suggest(config: Config, field: str, needed: int, way: str = "-P") -> str:
     """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does.
 
     The field's new value follows ``way``.
@@ -46,9 +57,9 @@ def raising(config: Config, field: str, needed: int, way: str = "-P") -> str:
 
 
 def remedy(config: Config, field: str, needed: int, way: str = "-P") -> str:
-    """What helps if a power-of-two field is below ``needed``, as text; ``way`` as in ``raising``.
+    """What helps if a power-of-two field is below ``needed``, as text; ``way`` as in ``suggest``.
     """
-    return raising(config, field, needed, way) or (
+    return suggest(config, field, needed, way) or (
         f"no configuration has as many: {_OTHERWISE.get(field, _SMALLER)}")
 
 
@@ -173,7 +184,7 @@ class MemoryMap:
         """``count`` words, of a list if its kind is given."""
         return self._add(name, channel, count, listing=listing)
 
-    def packed(self, tensor: Tensor, channel: int, per_word: int, columns: int) -> Region:
+    def add_packed(self, tensor: Tensor, channel: int, per_word: int, columns: int) -> Region:
         """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
         panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
         return self._add(tensor, channel, panels * -(-rows // per_word), tensor=tensor, stride=rows)

@@ -12,7 +12,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
 __all__ = [
-    "Bound", "Integers", "bound", "ejection_loads", "entered_cores", "injection_loads",
+    "Bound", "Integers", "bound_traffic", "ejection_loads", "entered_cores", "injection_loads",
     "link_loads",
 ]
 
@@ -104,7 +104,8 @@ def ejection_loads(source: Integers, destinations: Integers, planes: Integers,
     return loads
 
 
-def bound(source: Integers, destinations: Integers, planes: Integers, config: Config) -> Bound:
+def bound_traffic(source: Integers, destinations: Integers, planes: Integers,
+                  config: Config) -> Bound:
     """The bound that injection, ejection and links set.
 
     Ejection counts a core's ports together: that a plane is tied to a port is the design's choice,

@@ -108,12 +108,12 @@ class OperandMap:
         parts, _, held = self._places[name]
         return not parts.stride or first + count <= held
 
-    def held(self, name: Tensor) -> int:
+    def panel_places(self, name: Tensor) -> int:
         """How many of the first panels of a dense matrix have a place, if not all have."""
         cuts = self.cuts(name)
         return cuts[1] if cuts and self._places[name][0].stride else 0
 
-    def shared(self, name: Tensor, offset: int, stride: int, *, fill: bool) -> dict[str, int]:
+    def share_place(self, name: Tensor, offset: int, stride: int, *, fill: bool) -> dict[str, int]:
         """Operands of an instruction on a part of a matrix that shares the matrix' place.
 
         Parameters

@@ -91,14 +91,14 @@ class Operands:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
         return self.buffer.cuts(name.of_training)
 
-    def held(self, name: Tensor) -> int:
+    def panel_places(self, name: Tensor) -> int:
         """Panels for which the operand buffer has a place, of a dense left operand that does not
         fit; else 0. What stays there for all programs leaves none.
         """
         if not self.turns:
             return 0
         stays = any(part[0].of_training == name.of_training for part in self._resident)
-        return 0 if stays else self.buffer.held(name.of_training)
+        return 0 if stays else self.buffer.panel_places(name.of_training)
 
     def starts(self, name: Tensor) -> tuple[int, ...]:
         """Where panels that are not the whole matrix have to be parted."""
@@ -132,13 +132,13 @@ class Operands:
         if fill:
             return Use(fields, parts, entries, memory=True)
         return Use(fields, entries,
-                   follows=self._followed(entries) if count == 1 and region.stride else ())
+                   follows=self._follow(entries) if count == 1 and region.stride else ())
 
     def window(self, name: Tensor, count: int, piece: Piece) -> Use:
         """The left operand of a MATMUL: the first ``count`` panels of a window of rows."""
         fields = {"address": self.regions[name].panel(0, piece.rows.first)}
         parts = self.parts(name, range(count), piece.strip)
-        return self._sharing(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
+        return self._share(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
 
     def group(self, name: Tensor, run: Run) -> Use:
         """The left operand of a GRADIENT of a group of panels, of all rows."""
@@ -147,25 +147,25 @@ class Operands:
         parts = self.parts(name, range(run.first, run.first + run.tiles))
         assert run.start is not None
         offset = (run.first - run.start) * region.stride
-        return self._sharing(name, fields, parts, offset, region.stride, fill=run.fill)
+        return self._share(name, fields, parts, offset, region.stride, fill=run.fill)
 
-    def _sharing(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
-                 stride: int, *, fill: bool) -> Use:
+    def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
+               stride: int, *, fill: bool) -> Use:
         """A part of a left operand that does not fit, in the operand buffer.
 
         Whatever else of the matrix was there is not there any more.
         """
         place = name.of_training
         fields |= {"stride": self.regions[name].stride,
-                   **self.buffer.shared(place, offset, stride, fill=fill)}
-        entries = _entries(self.parts(name, range(self.buffer.held(place))))
+                   **self.buffer.share_place(place, offset, stride, fill=fill)}
+        entries = _entries(self.parts(name, range(self.buffer.panel_places(place))))
         for part in [part for part in self._present if part[0].of_training == place]:
             del self._present[part]
         if fill:
             return Use(fields, parts, entries, memory=True)
         return Use(fields, entries)
 
-    def sent(self, name: Tensor, panel: int, address: int) -> Use:
+    def outgoing(self, name: Tensor, panel: int, address: int) -> Use:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Bypass.SEND, name, panel, {"address": address})
 
@@ -216,9 +216,9 @@ class Operands:
             return Use(fields, self.parts(name, [panel], strip), memory=True)
         names = ((target, name, panel),)
         return Use(fields | {"bypassed": 1, "bypass_base": base}, names,
-                   follows=self._followed(names))
+                   follows=self._follow(names))
 
-    def _followed(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
+    def _follow(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
         return () if self._windowed.intersection(names) else names
 
 

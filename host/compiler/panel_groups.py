@@ -60,26 +60,26 @@ def runs_of(parts: Sequence[Run], cuts: Sequence[int], held: int, tile: int,
     cycles : callable
         Cycles of a ``Run``, ``reading`` from memory or not.
     """
-    plain = [run for part in parts for run in _cut(part, cuts, tile)]
+    plain = [run for part in parts for run in _cut_run(part, cuts, tile)]
     if not held:
         return plain
-    groups = list(_grouped(parts, held, tile))
+    groups = list(_group(parts, held, tile))
     before = sum(cycles(run, reading=run.first >= held) for run in plain)
     after = sum(cycles(run, reading=run.fill) for run in groups)
     return groups if after < _GAIN * before else plain
 
 
-def _cut(part: Run, cuts: Sequence[int], tile: int) -> Iterator[Run]:
+def _cut_run(part: Run, cuts: Sequence[int], tile: int) -> Iterator[Run]:
     last = part.first + part.tiles
     inside = [cut for cut in cuts if part.first < cut < last]
     for first, end in pairwise([part.first, *inside, last]):
         yield Run(part.panel, first, end - first, part.row + (first - part.first) * tile)
 
 
-def _grouped(parts: Sequence[Run], held: int, tile: int) -> Iterator[Run]:
+def _group(parts: Sequence[Run], held: int, tile: int) -> Iterator[Run]:
     last = max(part.first + part.tiles for part in parts)
     cuts = range(0, last, held)
-    runs = [run for part in parts for run in _cut(part, cuts, tile)]
+    runs = [run for part in parts for run in _cut_run(part, cuts, tile)]
     for start in cuts:
         present: set[int] = set()
         for run in runs:

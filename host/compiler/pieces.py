@@ -6,18 +6,18 @@ from functools import cached_property
 from typing import Self
 
 from hypercast.host.compiler.assembly import (
-    assembled,
+    assemble,
     check_model,
     fill_state,
     initial_exponents,
-    numbered,
+    number_entries,
 )
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
-from hypercast.host.compiler.lowering import fitting
+from hypercast.host.compiler.lowering import fit_program
 from hypercast.host.compiler.memory_map import LABELS, RANKS
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.packing import deal, pack_records
@@ -139,7 +139,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     if len(layers) < len(network.layers):
         used = layer_entries(network, layers)
         exponents = {name: value for name, value in exponents.items() if name in used}
-    tensors = numbered(exponents, config)
+    tensors = number_entries(exponents, config)
 
     def empty(turns: bool) -> PieceProgram:
         program = PieceProgram.of(
@@ -150,8 +150,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         program.layers, program.shared = layers, shared
         return program
 
-    program, starts = fitting(empty, lambda program: program.emit(PIECES), config.program_rows)
+    program, starts = fit_program(empty, lambda program: program.emit(PIECES), config.program_rows)
     assert isinstance(program, PieceProgram)
-    job = assembled(model, layout, plan, program, starts, images, exponents)
+    job = assemble(model, layout, plan, program, starts, images, exponents)
     verify(job)
     return Pieces(job=job, layers=layers, crossing=program.crossing)

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hypercast.host.compiler.network_loads import entered_cores
-from hypercast.host.compiler.plane_kernels import placing
+from hypercast.host.compiler.plane_kernels import placing_kernel
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
 
@@ -56,8 +56,8 @@ def choose_planes(source: npt.NDArray[np.integer[Any]], destinations: npt.NDArra
     senders = np.ascontiguousarray(source, dtype=np.uint8)
     destinations = np.ascontiguousarray(destinations, dtype=np.uint64)
     ways = _Ways.of(config.planes, config.dimensions)
-    placing(len(ways.trees))(senders, destinations, ways.links, ways.trees, _MEMBERS,
-                             config.eject if config.eject > 1 else 0, planes)
+    placing_kernel(len(ways.trees))(senders, destinations, ways.links, ways.trees, _MEMBERS,
+                                    config.eject if config.eject > 1 else 0, planes)
     return planes
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from hypercast.reference.kernels import Kernel, kernel
 
-__all__ = ["placing"]
+__all__ = ["placing_kernel"]
 
 #: Messages of one core that are placed at the same time, without regard to each other.
 _ROUND = 4
@@ -32,7 +32,7 @@ _Placing: TypeAlias = Kernel[[
 
 
 @cache
-def placing(parts: int) -> _Placing:
+def placing_kernel(parts: int) -> _Placing:
     """The function ``place_messages`` for sets of cores of so many bytes: 2, 4 or 8."""
 
     @kernel("void(in1(uint8), in1(uint64), in3(uint16), in3(uint64), in1(uint64), int64, "

@@ -99,7 +99,7 @@ class ResidentRows:
             (matrix.data, self.ranks.astype(matrix.indices.dtype)[matrix.indices], matrix.indptr),
             shape=(matrix.shape[0], self.count))
 
-    def named(self, lists: Sequence[Words]) -> list[Words]:
+    def list_rows(self, lists: Sequence[Words]) -> list[Words]:
         """Send lists, one for each core, with the rows that their records name."""
         config = self.config
         place, shift = divmod(config.cores + 2, 32)

@@ -177,7 +177,7 @@ class SamplePlan:
         self._known = edges if capacity else None
         self._kept = KeptValues[CompiledEdges]()
         if edges and not capacity:
-            self._compiled = [(sample, edges.used_by(network).of_layers(self._layers))]
+            self._compiled = [(sample, edges.select(network).of_layers(self._layers))]
         self.messages: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.roots: dict[tuple[int, bool], list[PlacedMessages]] = {}
         self.traffic: AggregationCounts = {}
@@ -288,7 +288,7 @@ class SamplePlan:
             # Matrices of subgraphs are all the same one.
             compiled = compiled.with_first(matrices[0]) if compiled and not sample.square else None
         found = shared_edge_matrices(
-            self._network, matrices[0], sample.rows_here.transposed(matrices[0]),
+            self._network, matrices[0], sample.rows_here.transpose(matrices[0]),
             sample.root_weight) if sample.rows_here.shared else edge_matrices(
             self._network, matrices, sample.root_weight, symmetric=not self.capacity,
             square=self._square and not self._resident)
@@ -406,7 +406,7 @@ class SamplePlan:
                 send_lists = messages.send_lists
                 if self._names_rows(edges):
                     send_lists = self._records(
-                        following if self._ahead else sample).named(send_lists)
+                        following if self._ahead else sample).list_rows(send_lists)
                 for core, image in enumerate(images):
                     words = relocate(messages.edge_sets[core], sets.address, self._config)
                     if len(words) > sets.words:

@@ -96,7 +96,7 @@ class Schedule:
             opcode=isa.Opcode.HALT, waits=(1 << len(isa.Engine)) - 1, duration=Duration(),
             operands={"phase": phase, "step": step})
         phases = 1 + max([phase, *(one.operands["phase"] for one in self._program)])
-        programs = ((order, [*_issued(order, buffers), halt])
+        programs = ((order, [*_issue(order, buffers), halt])
                     for order, buffers in issue_orders(self._program, self._trials))
         order, issued = min(programs, key=lambda program: execute(program[1], phases)[0]) \
             if self._trials else next(programs)
@@ -106,7 +106,7 @@ class Schedule:
         self._program = []
 
 
-def _issued(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
+def _issue(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
     """Instructions in order, as they are issued."""
     waits = _Waits(buffers)
     opened: set[Tensor] = set()

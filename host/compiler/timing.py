@@ -297,7 +297,7 @@ class Timing:
             begin + cycles + array_cycles(config) + flits,
             tail=_REDUCE + self._network,
             words=(right, left + lists) if channel == 0 else (left, right + lists),
-            demands=self._reduced(sent),
+            demands=self._reduction_demands(sent),
             work={"array_words": words, "sent": sent * config.cores, **reads})
 
     def bias_gradient(self, vertices: int, panels: int, digits: int, channel: int, *,
@@ -311,11 +311,11 @@ class Timing:
             (_BYPASS_START if bypassed else self._read) + panels * each + array_cycles(config)
             + digits,
             tail=_REDUCE + self._network + config.cores * digits / config.eject,
-            words=self._on(channel, read * rows), demands=self._reduced(panels * digits),
+            words=self._on(channel, read * rows), demands=self._reduction_demands(panels * digits),
             work={"array_words": panels * vertices, "sent": panels * digits * config.cores,
                   self._channel(channel, "read"): read * vertices})
 
-    def _reduced(self, flits: int) -> dict[str, float]:
+    def _reduction_demands(self, flits: int) -> dict[str, float]:
         """Demands of gradient rows: ``flits`` sent by each core, as many arrive."""
         arriving = flits / self._config.eject
         return {"injection": flits, "ejection": arriving, "aggregators": arriving}

@@ -9,10 +9,10 @@ from numpy import uint64
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["transposed"]
+__all__ = ["transpose_csr"]
 
 
-def transposed(matrix: SparseArray) -> SparseArray:
+def transpose_csr(matrix: SparseArray) -> SparseArray:
     """The transpose of a ``csr_array`` of int64, as another; entries of a row in their order."""
     rows, columns = matrix.shape
     starts = np.zeros(columns + 1, dtype=np.int64)

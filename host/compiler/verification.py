@@ -77,8 +77,8 @@ class _Checks:
             Store.EDGE_SET: self._list, Store.SEND_LIST: self._list,
             Store.MASK: self._mask, Store.LABELS: self._labels, Store.RANKS: self._ranks,
             Store.STATE: self._state,
-            Store.OPERANDS: self._operands, Store.RIGHT: self._bypassed,
-            Store.SEND: self._bypassed, Store.WEIGHTS: self._weights,
+            Store.OPERANDS: self._operands, Store.RIGHT: self._check_bypass,
+            Store.SEND: self._check_bypass, Store.WEIGHTS: self._weights,
             Store.ARRAY: self._accumulators, Store.AGGREGATION: self._accumulators}
         for access in OPERATIONS[Opcode(entry["opcode"])].uses(entry):
             if access.store != Store.EXPONENT:  # a number, whatever it is, is an entry
@@ -93,15 +93,15 @@ class _Checks:
         self._sparse_entries(entry)
 
     def _mask(self, entry: dict[str, int], access: Access) -> None:
-        self._packed(entry, access, self._config.mask_rows)
+        self._check_packed(entry, access, self._config.mask_rows)
 
     def _labels(self, entry: dict[str, int], access: Access) -> None:
-        self._packed(entry, access, self._config.info_rows)
+        self._check_packed(entry, access, self._config.info_rows)
 
     def _ranks(self, entry: dict[str, int], access: Access) -> None:
-        self._packed(entry, access, self._config.ranks_in_word)
+        self._check_packed(entry, access, self._config.ranks_in_word)
 
-    def _packed(self, entry: dict[str, int], access: Access, each: int) -> None:
+    def _check_packed(self, entry: dict[str, int], access: Access, each: int) -> None:
         """Check words that hold so many rows ``each``."""
         self._words(access.store.value, access.channel_of(entry), entry[access.field],
                     -(-len(self._rows(entry)) // each))
@@ -140,7 +140,7 @@ class _Checks:
             count = (entry["panels"] - 1) * entry["operand_stride"] + len(self._rows(entry))
         self._within(access, entry, count, self._config.operand_words)
 
-    def _bypassed(self, entry: dict[str, int], access: Access) -> None:
+    def _check_bypass(self, entry: dict[str, int], access: Access) -> None:
         self._within(access, entry, len(self._rows(entry)), self._config.bypass_rows)
 
     def _accumulators(self, entry: dict[str, int], access: Access) -> None:

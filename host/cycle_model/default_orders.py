@@ -57,10 +57,10 @@ def default_orders(network: Network, vertices: Sequence[int], edges: Sequence[in
     sampled, pipelined, resident : bool
         As in ``Workload``.
     """
-    return network.ordered(_default(
-        network.ordered(layer.orders[0] for layer in network.layers), tuple(vertices), tuple(edges),
-        element_width, None if words is None else tuple(words.tolist()), law, sampled, pipelined,
-        resident))
+    return network.with_orders(_default(
+        network.with_orders(layer.orders[0] for layer in network.layers), tuple(vertices),
+        tuple(edges), element_width, None if words is None else tuple(words.tolist()), law, sampled,
+        pipelined, resident))
 
 
 @lru_cache(maxsize=256)
@@ -72,7 +72,7 @@ def _default(network: Network, vertices: tuple[int, ...], edges: tuple[int, ...]
     workload = expected_workload(
         network, vertices, edges, config, law=law, sampled=sampled, pipelined=pipelined,
         resident=resident,
-        words=None if words is None else _stored(np.array(words), vertices[0], config))
+        words=None if words is None else _read_stored(np.array(words), vertices[0], config))
     try:
         return choose_orders(workload, trials=_TRIALS, spared=_SPARED).orders
     except CapacityError:
@@ -102,7 +102,7 @@ def expected_workload(network: Network, vertices: Sequence[int], edges: Sequence
         vertices[0], entries[0], len(network.layers), config, law=law)
     return Workload(
         config=config, aggregations=aggregations, sampled=sampled, **known,
-        network=network.ordered(layer.orders[0] for layer in network.layers))
+        network=network.with_orders(layer.orders[0] for layer in network.layers))
 
 
 def panel_words(features: FloatMatrix) -> IntArray:
@@ -131,7 +131,7 @@ def panel_words(features: FloatMatrix) -> IntArray:
     return found
 
 
-def _stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:
+def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:
     """Words of every core and panel if only those that are not zero are stored, as ``Features`` has
     them; None if all are.
     """

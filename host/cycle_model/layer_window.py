@@ -36,7 +36,7 @@ def layer_window(workload: Workload, layers: Sequence[int]) -> Workload:
             orders[number - 1] = layer.order
         places = {0: 0} | {number: place for place, number in enumerate(layers, 1)}
         return {Tensor(name.kind, places[name.layer], source=places[name.source]):
-                count for name, count in workload.digits(network.ordered(orders)).items()
+                count for name, count in workload.digits(network.with_orders(orders)).items()
                 if name.layer in layers and name.source in places}
 
     aggregations = _Moved(workload.aggregations, tuple(layers), len(part.layers))

@@ -63,7 +63,7 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
             choices[reader - 1] = choices[reader - 1][:1]
     count = len(choices)
     trials = _CAREFUL_LAYERS * TRIALS // count if trials is None else trials
-    workload = workload.ordered(choice[0] for choice in choices)
+    workload = workload.with_orders(choice[0] for choice in choices)
     chosen: dict[_Alike, tuple[str, ...]] = {}
     for number in range(min(2, count), count + 1):
         path = workload.network.path(number)
@@ -79,8 +79,8 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
                 for tried in itertools.product(*(choices[one - 1] for one in pair))], trials,
                 spared)
         found = dict(zip(pair, chosen[alike][place:], strict=False))
-        workload = workload.ordered(found.get(one, order)
-                                    for one, order in enumerate(workload.orders, 1))
+        workload = workload.with_orders(found.get(one, order)
+                                        for one, order in enumerate(workload.orders, 1))
     return workload
 
 
@@ -112,7 +112,7 @@ def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
     near: Sequence[tuple[str, ...]] = candidates
     cycles: dict[tuple[str, ...], int] = {}
     for effort in sorted({0, 1, trials}):
-        cycles = {orders: predict(workload.ordered(orders), trials=effort).cycles
+        cycles = {orders: predict(workload.with_orders(orders), trials=effort).cycles
                   for orders in near}
         limit = (_NEAR if trials else _CLOSE) * min(cycles.values())
         near = [orders for orders in near if cycles[orders] <= limit]

@@ -12,7 +12,7 @@ from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.load import Load
-from hypercast.host.compiler.lowering import Program, fitting
+from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
@@ -106,9 +106,9 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    program, entries = fitting(lambda turns: _program(workload, trials, turns=turns),
-                               lambda program: _emitted(program, workload),
-                               workload.config.program_rows)
+    program, entries = fit_program(lambda turns: _program(workload, trials, turns=turns),
+                                   lambda program: _emit(program, workload),
+                                   workload.config.program_rows)
     issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
     named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
     cycles, spent = execute(issued, len(named))
@@ -134,7 +134,7 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
     return forward, backward
 
 
-def _emitted(program: Program, workload: Workload) -> dict[str, int]:
+def _emit(program: Program, workload: Workload) -> dict[str, int]:
     """Entries of the programs that a compiler makes; of an evaluation only if it might be too much.
 
     An evaluation takes no more instructions than a step.

@@ -125,9 +125,9 @@ class Workload:
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
 
-    def ordered(self, orders: Iterable[str]) -> Self:
+    def with_orders(self, orders: Iterable[str]) -> Self:
         """This workload with other orders of the layers."""
-        return replace(self, network=self.network.ordered(orders))
+        return replace(self, network=self.network.with_orders(orders))
 
     @property
     def vertices(self) -> tuple[int, ...]:

@@ -23,8 +23,8 @@ __all__ = [
     "Name",
     "Within",
     "call_text",
+    "check",
     "check_fields",
-    "checked",
     "given_fields",
 ]
 
@@ -57,7 +57,7 @@ class DescriptionError(InputError):
         self.key = key
         self.on_command_line = one_line(on_command_line or text)
 
-    def placed(self, place: str) -> Self:
+    def at(self, place: str) -> Self:
         """This error, which also says in which file and line."""
         return type(self)(f"{place}: {self}", self.section, self.key,
                           f"{place}: {self.on_command_line}")
@@ -99,7 +99,7 @@ class _Printed:
 Name: TypeAlias = Annotated[str, _Printed()]
 
 
-def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]) -> dict[str, Any]:
+def check(section: str, values: Mapping[str, object], hints: Mapping[str, Any]) -> dict[str, Any]:
     """Values of a section, as the types they have to be.
 
     Whole numbers may stand for numbers, and a value for a tuple of it alone. Scalars and arrays of
@@ -131,16 +131,16 @@ def checked(section: str, values: Mapping[str, object], hints: Mapping[str, Any]
             raise DescriptionError(f"[{section}] {key} is empty; give {_text(hints[key])}, or "
                                    f"leave it out", section, key)
         try:
-            result[key] = _converted(value, hints[key])
+            result[key] = _convert(value, hints[key])
         except TypeError as error:
             wanted = error if isinstance(error, _LimitError) else _text(hints[key])
-            raise DescriptionError(f"[{section}] {key} must be {wanted}, not {_shown(value)}",
+            raise DescriptionError(f"[{section}] {key} must be {wanted}, not {_show(value)}",
                                    section, key) from None
     return result
 
 
 def check_fields(section: str, owner: "DataclassInstance") -> None:
-    """Replace the fields of a frozen dataclass by what ``checked`` makes of them.
+    """Replace the fields of a frozen dataclass by what ``check`` makes of them.
 
     Raises
     ------
@@ -148,7 +148,7 @@ def check_fields(section: str, owner: "DataclassInstance") -> None:
         If a value is of another type, empty or out of range.
     """
     hints = {field.name: field.type for field in fields(owner)}
-    for key, value in checked(section, vars(owner), hints).items():
+    for key, value in check(section, vars(owner), hints).items():
         object.__setattr__(owner, key, value)
 
 
@@ -168,26 +168,26 @@ class _LimitError(TypeError):
     """A value of the right type is not what this error says."""
 
 
-def _converted(value: Any, hint: Any) -> Any:
+def _convert(value: Any, hint: Any) -> Any:
     value = plain_value(value)
     options = typing.get_args(hint)
     if typing.get_origin(hint) in (types.UnionType, typing.Union):
         if value is None and type(None) in options:
             return None
         [hint] = set(options) - {type(None)}
-        return _converted(value, hint)
+        return _convert(value, hint)
     if typing.get_origin(hint) is tuple:
         if len(getattr(value, "shape", ())) > 0 and hasattr(value, "tolist"):
             value = value.tolist()
         values = value if isinstance(value, (list, tuple)) else [value]
         if options[1:] == (...,):
-            return tuple(_converted(one, options[0]) for one in values)
+            return tuple(_convert(one, options[0]) for one in values)
         if len(values) != len(options):
             raise TypeError
-        return tuple(map(_converted, values, options))
+        return tuple(map(_convert, values, options))
     if typing.get_origin(hint) is Annotated:
         kind, limit = options
-        if not limit.holds(found := _converted(value, kind)):
+        if not limit.holds(found := _convert(value, kind)):
             raise _LimitError(limit)
         return found
     return _scalar(value, hint)
@@ -221,7 +221,7 @@ def _number(value: float) -> str:
     return f"{value:.12f}".rstrip("0").rstrip(".")
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     try:
         return reprlib.repr(list(value) if isinstance(value, tuple) else value)
     except ValueError:  # Python refuses to write out a number of so many digits

@@ -11,7 +11,7 @@ from typing import Any, Self, TypeAlias, TypeVar
 
 import tomli_w
 
-from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.conversion import DescriptionError, check
 from hypercast.host.description.device import Device
 from hypercast.host.description.document import read_document
 from hypercast.host.description.model import Model
@@ -84,19 +84,19 @@ class Description:
             if not isinstance(sections[name], dict):
                 raise DescriptionError(f"{name} must be a section [{name}]", name)
         parts = {name: sections.get(name, {}) for name in _SECTIONS}
-        device = Device(**checked("device", parts["device"], Device.HINTS))
+        device = Device(**check("device", parts["device"], Device.HINTS))
         if parts["graph"] and "source" not in parts["graph"]:
             raise DescriptionError("[graph] needs source, the name of a bundled graph or a path",
                                    "graph")
         if parts["sampling"] and "sampler" not in parts["sampling"]:
             raise DescriptionError("[sampling] needs sampler, or steps work on the whole graph",
                                    "sampling")
-        graph = _made(Source, "graph", parts) if parts["graph"] else None
-        model = _made(Model, "model", parts)
+        graph = _make_section(Source, "graph", parts) if parts["graph"] else None
+        model = _make_section(Model, "model", parts)
         return cls(graph=graph, model=model,
                    recipe=make_recipe(parts["recipe"], model, device.config),
-                   sampling=_made(Sampling, "sampling", parts), device=device,
-                   stopping=_made(Stopping, "stopping", parts))
+                   sampling=_make_section(Sampling, "sampling", parts), device=device,
+                   stopping=_make_section(Stopping, "stopping", parts))
 
     def sections(self) -> Sections:
         """What ``of_sections`` makes this description from; a graph made in Python is missing."""
@@ -105,10 +105,10 @@ class Description:
                 "sampling": self.sampling.values() if self.sampling.sampler else {},
                 "device": self.device.values(), "stopping": self.stopping.values()}
 
-    def located(self, folder: str | PathLike[str]) -> Self:
+    def with_full_paths(self, folder: str | PathLike[str]) -> Self:
         """This description with full paths; relative paths are in ``folder``."""
-        return replace(self, graph=self.graph and self.graph.located(folder),
-                       model=self.model.located(folder))
+        return replace(self, graph=self.graph and self.graph.with_full_paths(folder),
+                       model=self.model.with_full_paths(folder))
 
     def relative_to(self, folder: str | PathLike[str]) -> Self:
         """This description as a file in a folder has it, see ``Source.relative_to``."""
@@ -130,20 +130,20 @@ class Description:
         try:
             return self.graph.load()
         except DescriptionError as error:
-            raise self.named(error) from error
+            raise self.locate(error) from error
 
     def with_graph(self, graph: Graph) -> Self:
-        """This description with its graph, which has been loaded; see ``Source.loaded``."""
-        return replace(self, graph=self.graph and self.graph.loaded(graph))
+        """This description with its graph, which has been loaded; see ``Source.with_graph``."""
+        return replace(self, graph=self.graph and self.graph.with_graph(graph))
 
     def on(self, device: str) -> Self:
         """This description on another device, given by its name."""
-        return replace(self, device=self.device.named(device))
+        return replace(self, device=self.device.on(device))
 
-    def named(self, error: DescriptionError) -> DescriptionError:
+    def locate(self, error: DescriptionError) -> DescriptionError:
         """An error that was found later, with the file and the line of what is wrong."""
         name = self.name(error.section, error.key)
-        return error.placed(name) if name else error
+        return error.at(name) if name else error
 
     def text(self) -> str:
         """The description as a TOML file, which ``load_description`` reads."""
@@ -157,9 +157,9 @@ def _short(value: Any) -> Any:
     return value[0] if alone else value
 
 
-def _made(kind: type[Section], section: str, parts: Mapping[str, Any]) -> Section:
+def _make_section(kind: type[Section], section: str, parts: Mapping[str, Any]) -> Section:
     hints = {one.name: one.type for one in fields(kind)}
-    return kind(**checked(section, parts[section], hints))
+    return kind(**check(section, parts[section], hints))
 
 
 #: What is a path, wherever it was given; the source of a graph may be a name.
@@ -187,7 +187,7 @@ def load_description(path: Path,
     changes = {section: {key: os.path.abspath(value) if (section, key) in _PATHS and value
                          else value for key, value in keys.items()}
                for section, keys in (changes or {}).items()}
-    merged = _merged(document.sections, changes)
+    merged = _merge(document.sections, changes)
 
     def name(section: str, key: str) -> str:
         given = key in changes.get(section, {}) or key not in document.sections.get(section, {})
@@ -200,10 +200,10 @@ def load_description(path: Path,
             raise
         place = document.place(error.section, error.key)
         raise DescriptionError(f"{path}{place}: {error}", error.section, error.key) from error
-    return description.located(path.parent)
+    return description.with_full_paths(path.parent)
 
 
-def _merged(sections: Sections, changes: Mapping[str, dict[str, Any]]) -> Sections:
+def _merge(sections: Sections, changes: Mapping[str, dict[str, Any]]) -> Sections:
     """Sections with the keys of ``changes``; what is no section stays, to be refused."""
     found = dict(sections)
     for name, keys in changes.items():

@@ -5,7 +5,7 @@ from dataclasses import fields
 from typing import Any
 
 from hypercast.errors import InputError
-from hypercast.host.description.conversion import DescriptionError, call_text, checked
+from hypercast.host.description.conversion import DescriptionError, call_text, check
 from hypercast.host.runtime.mapped_transport import MAPPED, mapped_place
 from hypercast.host.runtime.serial.discovery import serial_address
 from hypercast.host.runtime.xdma_transport import XDMA, xdma_path
@@ -61,9 +61,9 @@ class Device:
     def __init__(self, name: str = "reference", *, preset: str = "demo",
                  elements: int | None = None, evaluate_on: str = ON_HOST,
                  **changes: Any) -> None:
-        given = checked("device", {
-            "name": name, "preset": preset, "elements": elements, "evaluate_on": evaluate_on,
-            **changes}, self.HINTS)
+        given = check("device", {
+          "name": name, "preset": preset, "elements": elements, "evaluate_on": evaluate_on,
+          **changes}, self.HINTS)
         self.evaluate_on = given.pop("evaluate_on")
         self.name, self.preset = given.pop("name"), given.pop("preset")
         elements = given.pop("elements")
@@ -95,7 +95,7 @@ class Device:
     def __repr__(self) -> str:
         return call_text("Device", self.values())
 
-    def named(self, name: str) -> "Device":
+    def on(self, name: str) -> "Device":
         """This configuration on another device; the host evaluates."""
         changes: dict[str, Any] = self.config.to_dict()
         return Device(name, preset=self.preset, **changes)

@@ -156,7 +156,7 @@ class Model:
         every = self.jumping or bool(MODELS[self.name].own)
         return len(self.hidden) if self.layers is None else self.layers - 1 + every
 
-    def located(self, folder: str | PathLike[str]) -> Self:
+    def with_full_paths(self, folder: str | PathLike[str]) -> Self:
         """This model with a full path to the weights; a relative path is in ``folder``."""
         if self.weights is None:
             return self
@@ -164,14 +164,14 @@ class Model:
 
     def network(self, graph: Graph) -> Network:
         """The ``Network`` for a graph; orders that are to be chosen are as they come."""
-        network = self._made(graph.features.shape[1], graph.classes)
-        return self._ordered(replace(network, layers=tuple(self._with_dropout(network))))
+        network = self._make_network(graph.features.shape[1], graph.classes)
+        return self._order(replace(network, layers=tuple(self._with_dropout(network))))
 
     def network_of(self, features: int, classes: int) -> Network:
         """The ``Network`` for features and classes, without dropout; orders as above."""
-        return self._ordered(self._made(features, classes))
+        return self._order(self._make_network(features, classes))
 
-    def _made(self, features: int, classes: int) -> Network:
+    def _make_network(self, features: int, classes: int) -> Network:
         """The network without dropout, orders as they come."""
         hidden = self.hidden * self._hidden_layers if len(self.hidden) == 1 else self.hidden
         given = {key: value for key, value in (("alpha", self.alpha), ("theta", self.theta))
@@ -179,14 +179,14 @@ class Model:
         return model_network(self.name, features, hidden, classes, residual=self.residual,
                              jumping=self.jumping, **given)
 
-    def _ordered(self, network: Network) -> Network:
+    def _order(self, network: Network) -> Network:
         """The network with the orders that are given."""
         if self.chosen:
             return network
         if len(self.order) == 1:
             [order] = self.order
-            return network.ordered(order if order in layer.orders else layer.orders[0]
-                                   for layer in network.layers)
+            return network.with_orders(order if order in layer.orders else layer.orders[0]
+                                       for layer in network.layers)
         if len(self.order) != len(network.layers):
             raise DescriptionError(
                 f"[model] order has {len(self.order)} values, but the network has "
@@ -197,7 +197,7 @@ class Model:
                 raise DescriptionError(
                     f"[model] order of layer {number} must be {' or '.join(layer.orders)}, not "
                     f"{order}", "model", "order")
-        return network.ordered(self.order)
+        return network.with_orders(self.order)
 
     def _with_dropout(self, network: Network) -> Iterator[Layer]:
         """The layers, those with dropout being convolutions and what jumping knowledge ends in.

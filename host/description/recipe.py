@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields
 from typing import Any
 
-from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.conversion import DescriptionError, check
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import SAMPLING_DEFAULTS, Sampling
 from hypercast.reference.models import MODELS
@@ -50,7 +50,7 @@ def make_recipe(values: Mapping[str, object], model: Model, config: Config,
         out of range.
     """
     given = {"normalisation": MODELS[model.name].normalisation,
-             **checked("recipe", values, RECIPE_HINTS)}
+             **check("recipe", values, RECIPE_HINTS)}
     try:
         recipe = Recipe(element_width=config.element_width, loss=loss,
                         **{_PLURAL.get(key, key): value for key, value in given.items()})

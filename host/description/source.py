@@ -53,7 +53,7 @@ class Source:
             raise DescriptionError("[graph] split_seed is the seed of split; give that as well",
                                    "graph", "split_seed")
 
-    def loaded(self, graph: Graph) -> Self:
+    def with_graph(self, graph: Graph) -> Self:
         """This source with its graph, which has been loaded: other processes load it themselves.
         """
         found = replace(self)
@@ -99,7 +99,7 @@ class Source:
         """The path of the files; None if the graph is a bundled one."""
         return None if self.source in BUNDLED else self.source
 
-    def located(self, folder: str | PathLike[str]) -> Self:
+    def with_full_paths(self, folder: str | PathLike[str]) -> Self:
         """This source with a full path; a relative path is in ``folder``."""
         if self.path is None:
             return self

@@ -6,7 +6,7 @@ import importlib.metadata
 import json
 from collections.abc import Callable, Iterable
 
-from hypercast.cache import cached, found
+from hypercast.cache import ensure, find_entry
 from hypercast.host.eda.families import Area, Family
 from hypercast.host.eda.synthesis import SCRIPT, area_of, count_cells
 from hypercast.host.files.durable_file import write_durably
@@ -37,9 +37,9 @@ def cached_areas(designs: Iterable[str], family: Family,
     ToolError
         As ``count_cells`` and ``area_of``.
     OSError
-        As ``hypercast.cache.cached`` does.
+        As ``hypercast.cache.ensure`` does.
     """
-    known = {design: _kept(_name(design, family)) for design in designs}
+    known = {design: _read_kept(_name(design, family)) for design in designs}
     missing = sorted((design for design, cells in known.items() if cells is None))
     if missing:
         progress(f"synthesising {len(missing)} of {len(known)} parts for {family.title}")
@@ -54,9 +54,9 @@ def _name(design: str, family: Family) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
 
 
-def _kept(name: str) -> dict[str, int] | None:
+def _read_kept(name: str) -> dict[str, int] | None:
     """The cells of an entry; None if it is not there."""
-    entry = found("area", name)
+    entry = find_entry("area", name)
     if entry is None:
         return None
     cells: dict[str, int] = read_json(entry / _CELLS)
@@ -64,4 +64,4 @@ def _kept(name: str) -> dict[str, int] | None:
 
 
 def _keep(name: str, cells: dict[str, int]) -> None:
-    cached("area", name, lambda entry: write_durably(entry / _CELLS, json.dumps(cells).encode()))
+    ensure("area", name, lambda entry: write_durably(entry / _CELLS, json.dumps(cells).encode()))

@@ -87,7 +87,7 @@ def _pairs(counted: Area, area: Area) -> dict[str, list[float]]:
             if value or getattr(counted, kind)}
 
 
-def _folded(config: Config, family: str, weights: Mapping[str, float]) -> dict[str, list[float]]:
+def _fold(config: Config, family: str, weights: Mapping[str, float]) -> dict[str, list[float]]:
     """The pairs of a folded core."""
     counts = folded_counts(chip_counts(config, external=False), config.cores)[FOLDED_CORE]
     texts = ModuleTexts(folded_parts_to_rtlil(config)[FOLDED_CORE_MODULE])
@@ -111,7 +111,7 @@ def main(families: list[str]) -> None:
                           {**area.blocks, CONTROL: area.control}))
         found = fit(family, chips)
         if family in FOLDED:
-            found["blocks"][FOLDED_CORE] = [_folded(FOLDED[family], family, found["weights"])]
+            found["blocks"][FOLDED_CORE] = [_fold(FOLDED[family], family, found["weights"])]
         known["families"][family] = {
             "chips": [config.to_dict() for config in FITTED[family]], **found}
         write_durably(FIT, (json.dumps(known, indent=1) + "\n").encode())

@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.cache import cached
+from hypercast.cache import ensure
 from hypercast.errors import InputError
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.chip_parts import control_design, core_parts
@@ -35,7 +35,7 @@ from hypercast.rtl.lib.ram_style import ram_style
 from hypercast.sim.library_build import source_digest
 
 __all__ = ["CONTROL", "FIT", "FOLDED_CORE", "KINDS", "chip_counts", "counted_area",
-           "estimated_area", "fitted_families", "folded_counts", "resized"]
+           "estimated_area", "fitted_families", "folded_counts", "resize_memories"]
 
 #: What was fitted: for each family the weights, and for each block what was counted and what was
 #: synthesised.
@@ -74,12 +74,12 @@ def chip_counts(config: Config, *, external: bool,
         One that differs in sizes of memories only, to be counted instead: memories are resized, but
         not what addresses them. That saves converting chips that are nearly the same.
     """
-    counts = _converted(shape or config, external)
-    return resized(counts, shape, config, external=external) if shape else counts
+    counts = _count_chip(shape or config, external)
+    return resize_memories(counts, shape, config, external=external) if shape else counts
 
 
 @functools.lru_cache(maxsize=256)
-def _converted(config: Config, external: bool) -> dict[str, Counts]:
+def _count_chip(config: Config, external: bool) -> dict[str, Counts]:
     """Counts of a chip; from the disk if they were counted before in the same sources."""
     key = json.dumps([source_digest(), config.to_dict(), external], sort_keys=True)
     digest = hashlib.sha256(key.encode()).hexdigest()[:32]
@@ -93,11 +93,11 @@ def _converted(config: Config, external: bool) -> dict[str, Counts]:
             {name: one.to_dict() for name, one in found.items()}).encode())
 
     return {name: Counts.of(values) for name, values in
-            read_json(cached("counts", digest, make) / _COUNTS).items()}
+            read_json(ensure("counts", digest, make) / _COUNTS).items()}
 
 
-def resized(counts: Mapping[str, Counts], before: Config, after: Config, *,
-            external: bool) -> dict[str, Counts]:
+def resize_memories(counts: Mapping[str, Counts], before: Config, after: Config, *,
+                    external: bool) -> dict[str, Counts]:
     """Counts with the large memories of another configuration."""
     found = {name: replace(one, memories=list(one.memories)) for name, one in counts.items()}
     sizes = list(zip(_memories(before, external), _memories(after, external), strict=True))
@@ -184,8 +184,8 @@ def estimated_area(config: Config, family: str, *, external: bool, folded: bool 
     counts = chip_counts(config, external=external, shape=shape)
     if folded:
         counts = folded_counts(counts, config.cores)
-    blocks = {name: _corrected(counted_area(count, family, known["weights"]),
-                               known["blocks"].get(name, []))
+    blocks = {name: _correct(counted_area(count, family, known["weights"]),
+                             known["blocks"].get(name, []))
               for name, count in counts.items()}
     control = blocks.pop(CONTROL)
     return ChipArea(cores=1 if folded else config.cores, blocks=dict(sorted(blocks.items())),
@@ -198,17 +198,17 @@ def _fit() -> dict[str, Any]:
     return found
 
 
-def _corrected(counted: Area, known: Sequence[Mapping[str, Sequence[float]]]) -> Area:
+def _correct(counted: Area, known: Sequence[Mapping[str, Sequence[float]]]) -> Area:
     """A count, as chips were synthesised whose blocks had the counts that are known."""
     values = {}
     for kind in KINDS:
-        value = _interpolated(getattr(counted, kind), sorted(
-            tuple(one[kind]) for one in known if kind in one))
+        value = _interpolate(getattr(counted, kind), sorted(
+           tuple(one[kind]) for one in known if kind in one))
         values[kind] = round(2 * value) / 2 if kind == "block_rams" else round(value)
     return Area(**values)  # type: ignore[arg-type]
 
 
-def _interpolated(counted: float, known: Sequence[Sequence[float]]) -> float:
+def _interpolate(counted: float, known: Sequence[Sequence[float]]) -> float:
     """A count times the ratio of the nearest counts that are known, by their logarithms.
 
     Parameters

@@ -52,7 +52,7 @@ def core_parts(config: Config, *, external: bool, bulk: bool = False) -> list[Pa
         Whether the chip has a bulk port.
     """
     texts = ModuleTexts(to_rtlil(Core(config, external=external, bulk=bulk), "core"))
-    return list(_taken_apart(texts, "core", "core"))
+    return list(_take_apart(texts, "core", "core"))
 
 
 def control_design(config: Config, *, bulk: bool = False) -> str:
@@ -60,7 +60,7 @@ def control_design(config: Config, *, bulk: bool = False) -> str:
     return ModuleTexts(to_rtlil(ControlUnit(config, bulk=bulk), "control")).alone("control")
 
 
-def _taken_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:
+def _take_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:
     if name not in _TAKEN_APART:
         yield Part(name=name, design=texts.alone(module))
         return
@@ -68,4 +68,4 @@ def _taken_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:
     yield Part(name=WIRES.format(name), design=texts.alone(module, without=set(blocks.values())))
     for block, kind in blocks.items():
         path = block if name == "core" else f"{name}.{block}"
-        yield from _taken_apart(texts, kind, _NUMBER.sub("", path))
+        yield from _take_apart(texts, kind, _NUMBER.sub("", path))

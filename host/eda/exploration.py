@@ -175,9 +175,9 @@ class _Search:
         if any(self._contains(config, small) for small in self._too_large):
             return None
         try:
-            workload, prediction, seconds = self._predicted(config)
+            workload, prediction, seconds = self._predict(config)
         except CapacityError as error:
-            return self._raised(config, str(error))
+            return self._raise_field(config, str(error))
         if any(one.seconds <= seconds and self._contains(config, one.config)
                for one in self.found.values()):
             return None
@@ -202,7 +202,7 @@ class _Search:
         return self._target.is_folded(large) == self._target.is_folded(small) and all(
             getattr(large, name) >= getattr(small, name) for name in (*_SHAPES, *_SIZES))
 
-    def _raised(self, config: Config, reason: str) -> Candidate | None:
+    def _raise_field(self, config: Config, reason: str) -> Candidate | None:
         """The candidate with twice as much of what there is too little of."""
         for name in _CAPACITIES:
             if name not in self._fixed and reason.startswith(f"{name} is "):
@@ -211,7 +211,7 @@ class _Search:
         self.reason = reason
         return None
 
-    def _predicted(self, config: Config) -> tuple[Workload, Prediction, float]:
+    def _predict(self, config: Config) -> tuple[Workload, Prediction, float]:
         workload = self._workload(config)
         require_channels(workload)
         prediction = predict(workload)

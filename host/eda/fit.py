@@ -82,7 +82,7 @@ def check_fit(title: str, name: str, fpga: Fpga, config: Config, *, folded: bool
     if not short:
         return
     changes = [f"-P {field}={getattr(smaller, field)}" for field in _SIZES
-               if (smaller := next((tried for tried in _halved(config, field)
+               if (smaller := next((tried for tried in _halve(config, field)
                                     if not missing(tried)), None))]
     remedy = f"{' or '.join(changes)} would, by these counts; or" if changes else \
         "more than one thing is too large;"
@@ -92,7 +92,7 @@ def check_fit(title: str, name: str, fpga: Fpga, config: Config, *, folded: bool
         f"(leave out --preset), or a larger board")
 
 
-def _halved(config: Config, field: str) -> Iterator[Config]:
+def _halve(config: Config, field: str) -> Iterator[Config]:
     """Configurations of which one thing is smaller and smaller: by half, or a dimension less."""
     while True:
         value = getattr(config, field)
@@ -112,7 +112,7 @@ def uses(fpga: Fpga, config: Config, *, folded: bool = False,
     luts = cores * _LEAST_LUTS[fpga.family] + (
         max(0, multipliers - fpga.multipliers) * config.element_width**2)
     return [
-        *_rams(fpga, [_folded(item, config.cores // cores)
+        *_rams(fpga, [_fold_memory(item, config.cores // cores)
                       for item in memories(config, external=external)], luts),
         ResourceUse(resource=f"LUT ({multipliers:,} multipliers of the arrays, "
                              f"{fpga.multipliers:,} in DSP blocks)",
@@ -120,7 +120,7 @@ def uses(fpga: Fpga, config: Config, *, folded: bool = False,
     ]
 
 
-def _folded(memory: dict[str, Any], times: int) -> dict[str, Any]:
+def _fold_memory(memory: dict[str, Any], times: int) -> dict[str, Any]:
     """A memory of the chip, as it is if so many cores are one."""
     if memory["instances"] % times:
         return memory

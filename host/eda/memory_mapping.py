@@ -40,7 +40,7 @@ class Rams:
 
     def area(self, memory: NetlistMemory) -> Area:
         """What a memory takes; what multiplexes the outputs of several RAMs is left out."""
-        luts = memory.reads * self._distributed(memory)
+        luts = memory.reads * self._count_distributed(memory)
         blocks = memory.reads * self._blocks(memory)
         ultra = _ultra_rams(memory)
         deep = -(-memory.words // self._unit(memory)[0])
@@ -66,7 +66,7 @@ class Rams:
         return next((unit for unit in self.distributed if unit[0] >= memory.words),
                     self.distributed[-1])
 
-    def _distributed(self, memory: NetlistMemory) -> int:
+    def _count_distributed(self, memory: NetlistMemory) -> int:
         words, bits, luts = self._unit(memory)
         return -(-memory.words // words) * -(-memory.width // bits) * luts
 

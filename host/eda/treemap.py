@@ -15,7 +15,7 @@ from matplotlib.patches import Rectangle
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.files.picture import drawn_text
 
-__all__ = ["draw_treemap", "squarified"]
+__all__ = ["draw_treemap", "squarify"]
 
 #: Left edge, lower edge, width and height.
 Place: TypeAlias = tuple[float, float, float, float]
@@ -23,7 +23,7 @@ Place: TypeAlias = tuple[float, float, float, float]
 _CHARACTER, _LINE = 0.0068, 0.022
 
 
-def squarified(sizes: Sequence[float], place: Place) -> list[Place]:
+def squarify(sizes: Sequence[float], place: Place) -> list[Place]:
     """Rectangles that fill a place, as near to squares as rows of them can be.
 
     Parameters
@@ -87,7 +87,7 @@ def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
     sums = {name: sum(sizes.values()) for name, sizes in groups.items()}
     order = sorted((name for name in groups if sums[name]), key=lambda name: -sums[name])
     colours = colormaps["tab20"].colors  # type: ignore[attr-defined]
-    places = squarified([sums[name] for name in order], (0, 0, 1, 1))
+    places = squarify([sums[name] for name in order], (0, 0, 1, 1))
     for number, (name, place) in enumerate(zip(order, places, strict=True)):
         _draw_group(axes, groups[name], place, colours[number % len(colours)], sum(sums.values()))
     return figure
@@ -97,7 +97,7 @@ def _draw_group(axes: Axes, sizes: Mapping[str, float], place: Place,
                 colour: tuple[float, float, float], total: float) -> None:
     order = sorted((name for name in sizes if sizes[name]), key=lambda name: -sizes[name])
     for name, (left, low, width, height) in zip(
-            order, squarified([sizes[name] for name in order], place), strict=True):
+            order, squarify([sizes[name] for name in order], place), strict=True):
         axes.add_patch(Rectangle((left, low), width, height, facecolor=colour, edgecolor="white"))
         label = f"{name}\n{sizes[name] / total:.1%}"
         longest = max(map(len, label.splitlines()))

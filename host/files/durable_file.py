@@ -18,8 +18,16 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TextIO
 
-__all__ = ["append_durably", "flush_folder", "open_new", "remove_abandoned", "require_folder",
-           "require_writable", "write_durably", "written_apart"]
+__all__ = [
+    "append_durably",
+    "flush_folder",
+    "open_new",
+    "remove_abandoned",
+    "replace_when_written",
+    "require_folder",
+    "require_writable",
+    "write_durably",
+]
 
 #: What is written before it takes the place of a file.
 _PART = re.compile(r"\.hypercast-[0-9a-f]{16}\.part")
@@ -47,7 +55,8 @@ def write_durably(path: Path, content: bytes) -> None:
         old one stays.
     """
     target = _target(path)
-    with _naming(path), _part(target) as (part, descriptor), os.fdopen(descriptor, "wb") as file:
+    with (_name_in_errors(path), _part(target) as (part, descriptor),
+          os.fdopen(descriptor, "wb") as file):
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -65,7 +74,7 @@ def append_durably(path: Path, content: bytes) -> None:
     """
     target = _target(path)
     flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
-    with _naming(path), os.fdopen(os.open(target, flags, 0o666), "ab") as file:
+    with _name_in_errors(path), os.fdopen(os.open(target, flags, 0o666), "ab") as file:
         file.write(content)
         file.flush()
         os.fsync(file.fileno())
@@ -80,13 +89,13 @@ def open_new(path: Path) -> TextIO:
         As ``write_durably`` does.
     """
     target = _target(path)
-    with _naming(path), _part(target) as (part, descriptor):
+    with _name_in_errors(path), _part(target) as (part, descriptor):
         part.replace(target)
         return os.fdopen(descriptor, "w", encoding="utf-8")
 
 
 @contextlib.contextmanager
-def written_apart(path: Path) -> Iterator[Path]:
+def replace_when_written(path: Path) -> Iterator[Path]:
     """A path where others' programs write what then replaces ``path``, if nothing fails.
 
     It is in a folder of its own, beside what it replaces. So is what they write besides; that is
@@ -98,7 +107,7 @@ def written_apart(path: Path) -> Iterator[Path]:
         As ``write_durably`` does.
     """
     target = _target(path)
-    with _naming(path), tempfile.TemporaryDirectory(
+    with _name_in_errors(path), tempfile.TemporaryDirectory(
             prefix=".hypercast-", suffix=".part", dir=target.parent) as folder:
         written = Path(folder, target.name)
         yield written
@@ -107,7 +116,7 @@ def written_apart(path: Path) -> Iterator[Path]:
 
 def require_writable(path: Path) -> None:
     """Raise ``OSError`` if ``write_durably`` cannot write to ``path``; nothing is left there."""
-    with _naming(path), _part(_target(path)) as (part, descriptor):
+    with _name_in_errors(path), _part(_target(path)) as (part, descriptor):
         os.close(descriptor)
         part.unlink()
 
@@ -141,7 +150,7 @@ def flush_folder(folder: Path) -> None:
 def _target(path: Path) -> Path:
     """Where links of this user, or of root, lead; raises ``OSError`` if it is no regular file."""
     found = path
-    with _naming(path):
+    with _name_in_errors(path):
         for _ in range(_LINKS + 1):  # and what the last one leads to
             try:
                 status = found.lstat()
@@ -181,7 +190,7 @@ def _part(target: Path) -> Iterator[tuple[Path, int]]:
 
 
 @contextlib.contextmanager
-def _naming(path: Path) -> Iterator[None]:
+def _name_in_errors(path: Path) -> Iterator[None]:
     """Name a path in errors, as a full disk does not, and what is written first is none's business.
     """
     try:

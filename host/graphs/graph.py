@@ -90,7 +90,7 @@ class Graph(Labelled):
         ----------
         edges : (E, 2) array of int
             Source and target of each edge. One that is there several times is merged, with a
-            warning; loops are kept (see ``normalised``).
+            warning; loops are kept (see ``normalise``).
         features : (V, F) array or scipy.sparse array
             Sparse ones stay sparse, and dense ones of which less than an eighth is not zero
             become so.
@@ -256,7 +256,7 @@ class Graph(Labelled):
                      features=self.features[vertices], labels=self.labels[vertices],
                      splits=self.splits[vertices])
 
-    def permuted(self, order: IntArray) -> "Graph":
+    def permute(self, order: IntArray) -> "Graph":
         """This graph with vertex ``order[k]`` as number k."""
         rows = self.edges[order]
         number = np.empty(self.vertices, dtype=rows.indices.dtype)
@@ -288,7 +288,7 @@ class Graph(Labelled):
         return replace(self, edges=scipy.sparse.csr_array(
             self.edges + scipy.sparse.diags_array(missing)))
 
-    def normalised(self, kind: str, epsilon: float = 0.0) -> SparseArray:
+    def normalise(self, kind: str, epsilon: float = 0.0) -> SparseArray:
         """Edge weights for aggregation.
 
         Parameters

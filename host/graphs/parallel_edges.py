@@ -122,7 +122,7 @@ def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: 
     if parallel == Parallel.MULTIGRAPH:
         if not directed:
             sources, targets = np.minimum(sources, targets), np.maximum(sources, targets)
-        keys, found = _added(targets * vertices + sources, found)
+        keys, found = _add_weights(targets * vertices + sources, found)
         targets = keys // vertices
         sources = keys - targets * vertices
     else:
@@ -133,7 +133,7 @@ def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: 
     if found is None:
         keys = _distinct(keys if back is None else np.concatenate([keys, back]))
         return _matrix(keys, np.ones(len(keys)), vertices)
-    keys, sums = _agreeing(keys, back, found.astype(np.float64), _tolerance(found.dtype), vertices)
+    keys, sums = _agree(keys, back, found.astype(np.float64), _tolerance(found.dtype), vertices)
     return _matrix(keys, sums, vertices)
 
 
@@ -195,8 +195,8 @@ def _warn_of_repeated(keys: IntArray, vertices: int) -> None:
             GraphWarning, stacklevel=2)
 
 
-def _added(keys: IntArray,
-           weights: npt.NDArray[Any] | None) -> tuple[IntArray, npt.NDArray[Any] | None]:
+def _add_weights(keys: IntArray,
+                 weights: npt.NDArray[Any] | None) -> tuple[IntArray, npt.NDArray[Any] | None]:
     """Each key once, and the sum of its weights: None if all are 1.
 
     Terms are added from the least to the largest, whatever the order of the edges.
@@ -221,8 +221,8 @@ def _tolerance(dtype: np.dtype[Any]) -> float:
         np.finfo(dtype if dtype.itemsize < np.dtype(np.float64).itemsize else np.float64).eps)
 
 
-def _agreeing(keys: IntArray, back: IntArray | None, weights: FloatArray, tolerance: float,
-              vertices: int) -> tuple[IntArray, FloatArray]:
+def _agree(keys: IntArray, back: IntArray | None, weights: FloatArray, tolerance: float,
+           vertices: int) -> tuple[IntArray, FloatArray]:
     """Each edge once, and its weight, the largest that is given; in both directions with ``back``,
     the keys of the opposite ones."""
     pairs = keys if back is None else np.minimum(keys, back)

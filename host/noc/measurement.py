@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.compiler.network_loads import Bound, bound
+from hypercast.host.compiler.network_loads import Bound, bound_traffic
 from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.host.noc.patterns import Traffic
 from hypercast.rtl.config import Config
@@ -80,7 +80,7 @@ def measure(simulation: NetworkSimulation, traffic: Traffic, config: Config, *,
     delivery_latency = run.cycle - created[run.message]
     message_latency = np.full(len(planes), -1)
     np.maximum.at(message_latency, run.message, delivery_latency)
-    return Measurement(run=run, bound=bound(source, destinations, planes, config),
+    return Measurement(run=run, bound=bound_traffic(source, destinations, planes, config),
                        delivery_latency=delivery_latency, message_latency=message_latency)
 
 

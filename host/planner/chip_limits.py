@@ -14,7 +14,7 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.rtl.config import LARGEST_PROGRAM
 
-__all__ = ["SUMMED", "SURELY", "SURELY_NOT", "alone_length", "counted", "programs_of_one",
+__all__ = ["SUMMED", "SURELY", "SURELY_NOT", "alone_length", "count", "programs_of_one",
            "run_length", "shortage"]
 
 #: Programs of a board that has all layers, and samples of its own.
@@ -60,7 +60,7 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
             check_sizes(network, statistics.vertices[-1], config)
         entries = len(frozenset().union(*(problem.layer_entries[layer] for layer in layers)))
         if entries > config.tensors:
-            return _lacking(board, "tensors", entries, str(entries), share)
+            return _describe_lack(board, "tensors", entries, str(entries), share)
         length, exact = run_length(problem, layers, board, names, statistics, halo)
     except CapacityError as error:
         return f"{board.name} ({board.kind}): {error}"
@@ -68,16 +68,16 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
         return ""
     text = f"{'' if exact else 'about '}{length}" if length <= LARGEST_PROGRAM else \
         f"more than {LARGEST_PROGRAM}"
-    return _lacking(board, "program_rows", length, text, share)
+    return _describe_lack(board, "program_rows", length, text, share)
 
 
-def _lacking(board: Board, field: str, needed: int, text: str, share: str) -> str:
+def _describe_lack(board: Board, field: str, needed: int, text: str, share: str) -> str:
     config = board.config
     return (f"{board.name} ({board.kind}) has {getattr(config, field)} {_WHAT[field]}, but {text} "
             f"are needed for {share}; {remedy(config, field, needed, IN_FILE)}")
 
 
-def counted(length: Callable[[], int]) -> float:
+def count(length: Callable[[], int]) -> float:
     """A number of instructions; more than any program memory has, if no chip has room at all."""
     try:
         return length()

@@ -61,7 +61,7 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequ
         layer = network.layers[-1]
         before = replace(network.layers[-2], features_out=layer.features_in, root=None,
                          source=None)
-        return (_combining(before), layer), 2, range(last - 2, last + 1)
+        return (_combining_layer(before), layer), 2, range(last - 2, last + 1)
     path = network.path(number)
     index = path.index(number)
     begin, end = max(0, index - 1), min(len(path), index + 2)
@@ -69,8 +69,8 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequ
     if network.jumping and path[end - 1] == last:  # which takes the outputs of others, too
         layers[-1] = replace(layers[-1], features_in=layers[-2].features_out)
     place, levels = index - begin, [path[begin] - 1, *path[begin:end]]
-    layers = [one if index == place else _combining(one) for index, one in enumerate(layers)]
-    first = _combining(network.layers[0])
+    layers = [one if index == place else _combining_layer(one) for index, one in enumerate(layers)]
+    first = _combining_layer(network.layers[0])
     if number in network.initial and first.features_out == layers[0].features_in and (
             layers[0].dropout == layers[1].dropout):
         # What is added to the gradient of the first layer's outputs goes on to the next one.
@@ -80,7 +80,7 @@ def _window(network: Network, number: int) -> tuple[tuple[Layer, ...], int, Sequ
     return tuple(layers), place + 1, levels
 
 
-def _combining(layer: Layer) -> Layer:
+def _combining_layer(layer: Layer) -> Layer:
     return replace(layer, order=layer.orders[0])
 
 
@@ -91,13 +91,13 @@ def _cycles(network: Network, number: int, statistics: Statistics,
     edges = tuple(statistics.edges[layer - 1] for layer in levels[1:])
     if statistics.square:
         vertices, edges = vertices[:1], edges[:1]
-    return _predicted(layers, place, vertices, edges, statistics.law, statistics.sampled, config)
+    return _predict(layers, place, vertices, edges, statistics.law, statistics.sampled, config)
 
 
 @lru_cache(maxsize=1024)
-def _predicted(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...],
-               edges: tuple[int, ...], law: str, sampled: bool,
-               config: Config) -> tuple[float, float]:
+def _predict(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...],
+             edges: tuple[int, ...], law: str, sampled: bool,
+             config: Config) -> tuple[float, float]:
     """Cycles of a layer among others, forward and backward."""
     # Whether it fits is not asked here.
     config = config.replace(weight_rows=1 << BASE_WIDTH, tensors=1 << TENSOR_WIDTH)

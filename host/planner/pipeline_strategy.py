@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategy import GivenPlan, Strategy, shorten
@@ -50,8 +50,8 @@ def _evaluate(discipline: Discipline, problem: Problem, given: GivenPlan) -> Pla
                     f"micro-batch{'es' if units > 1 else ''}; give as many or fewer",
                     share.section, "in_flight")
     flights = [share.amount for share in given.shares]
-    return evaluated(problem, discipline, stages, schedule, chunks=units,
-                     in_flight=None if None in flights else flights)
+    return evaluate(problem, discipline, stages, schedule, chunks=units,
+                    in_flight=None if None in flights else flights)
 
 
 def _check_layers(problem: Problem, given: GivenPlan, units: int) -> None:

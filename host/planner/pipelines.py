@@ -17,7 +17,7 @@ from hypercast.host.schedules.execution import PipelineTimeline, run
 from hypercast.host.schedules.pipeline import Edge, Pipeline, Stage
 from hypercast.host.schedules.schedule import SCHEDULES
 
-__all__ = ["SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluated",
+__all__ = ["SUM_BYTES", "BoardStage", "Discipline", "agreed_seconds", "evaluate",
            "evenly", "pipeline_of", "reduced_seconds", "schedules_for", "stage_footprint"]
 
 #: How plans call the scheme of boards that have all layers each, and take samples in turn.
@@ -111,14 +111,14 @@ def pipeline_of(problem: Problem, stages: Sequence[BoardStage], *,
     edges = []
     for source, first in enumerate(stages):
         for target, second in enumerate(stages):
-            sizes = _crossing(graph, stages, source, target)
+            sizes = _crossing_bytes(graph, stages, source, target)
             if any(sizes) or (chain and target == source + 1):
                 edges.append(_edge(problem, source, target, first, second, sizes))
     return Pipeline(tuple(made), tuple(edges))
 
 
-def _crossing(graph: OperatorGraph, stages: Sequence[BoardStage], source: int,
-              target: int) -> tuple[int, int]:
+def _crossing_bytes(graph: OperatorGraph, stages: Sequence[BoardStage], source: int,
+                    target: int) -> tuple[int, int]:
     """Bytes from one stage to another that reads its results, and back."""
     if source == target:
         return 0, 0
@@ -201,9 +201,9 @@ def agreed_seconds(problem: Problem, boards: Sequence[Board]) -> float:
     return reduced_seconds(problem, boards, _ENTRY * problem.entries)
 
 
-def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
-              schedule: str, *, in_flight: Sequence[int] | None = None,
-              chunks: int = 1) -> Plan | str:
+def evaluate(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
+             schedule: str, *, in_flight: Sequence[int] | None = None,
+             chunks: int = 1) -> Plan | str:
     """A pipeline's ``Plan``, or why it is none.
 
     Parameters
@@ -225,7 +225,7 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
     for stage in stages:
         for board in stage.boards:
             if lacking := shortage(
-                    problem, stage.layers, board, _listed(problem, stage.layers),
+                    problem, stage.layers, board, _list_layers(problem, stage.layers),
                     PIECES if len(stages) > 1 else SUMMED if len(stage.boards) > 1
                     else programs_of_one(problem),
                     problem.statistics.largest(chunks) if discipline.chunked else None):
@@ -260,13 +260,13 @@ def evaluated(problem: Problem, discipline: Discipline, stages: Sequence[BoardSt
         flight = 1 if discipline.chunked else peak
         for board in stage.boards:
             need = stage_footprint(problem, stage, board, flight, discipline.versions or peak)
-            if excess := need.excess(board, _listed(problem, stage.layers)):
+            if excess := need.excess(board, _list_layers(problem, stage.layers)):
                 return excess
             memory[board.name] = need.bytes_on(board)
     graph = problem.graph
     weights = [sum(graph.operators[layer].weights for layer in stage.layers) for stage in stages]
     crossing = problem.micro_batches * sum(
-        sum(_crossing(graph, stages, *pair))
+        sum(_crossing_bytes(graph, stages, *pair))
         for pair in itertools.product(range(len(stages)), repeat=2)) + 2 * SUM_BYTES * sum(
         (len(stage.boards) - 1) * count for stage, count in zip(stages, weights, strict=True))
     seconds += max(reduced_seconds(problem, stage.boards, count)
@@ -320,6 +320,6 @@ def _only_references(problem: Problem, discipline: Discipline,
         for stage in stages for board in stage.boards)
 
 
-def _listed(problem: Problem, layers: Sequence[int]) -> str:
+def _list_layers(problem: Problem, layers: Sequence[int]) -> str:
     names = [problem.layers[layer].name for layer in layers]
     return names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"

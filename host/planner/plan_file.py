@@ -8,7 +8,7 @@ from typing import Annotated, Any, NamedTuple, TypeVar
 
 import tomli_w
 
-from hypercast.host.description.conversion import DescriptionError, Within, checked
+from hypercast.host.description.conversion import DescriptionError, Within, check
 from hypercast.host.description.document import read_document
 from hypercast.host.planner.operators import size_text
 from hypercast.host.planner.plan import Plan
@@ -45,7 +45,8 @@ def plan_text(problem: Problem, plan: Plan) -> str:
         for number, share in enumerate(plan.shares, 1)}
     return (f"# {plan.scheme}: predicted {plan.seconds * 1e3:.6g} ms a step, "
             f"{size_text(plan.fullest)} on the fullest board.\n# Stale: {plan.staleness}.\n"
-            + tomli_w.dumps({"plan": chosen, "training": _training(problem), "shares": shares}))
+            + tomli_w.dumps({"plan": chosen, "training": _describe_training(problem),
+                             "shares": shares}))
 
 
 class _Values(NamedTuple):
@@ -116,9 +117,9 @@ def _checked_values(sections: Mapping[str, Any]) -> _Values:
         if not isinstance(keys, dict):
             raise DescriptionError(f"shares must be sections like [shares.1], not {name} alone",
                                    "shares", name)
-        shares[section] = checked(section, keys, _SHARE_HINTS)
-    return _Values(checked("plan", sections.get("plan", {}), _PLAN_HINTS),
-                   checked("training", sections.get("training", {}), _TRAINING_HINTS), shares)
+        shares[section] = check(section, keys, _SHARE_HINTS)
+    return _Values(check("plan", sections.get("plan", {}), _PLAN_HINTS),
+                   check("training", sections.get("training", {}), _TRAINING_HINTS), shares)
 
 
 def _boards_of(values: _Values) -> int:
@@ -168,7 +169,7 @@ def _check_keys(shares: Mapping[str, dict[str, Any]], strategy: Strategy) -> Non
                                    f"all of them, or to none", section)
 
 
-def _training(problem: Problem) -> dict[str, Any]:
+def _describe_training(problem: Problem) -> dict[str, Any]:
     """What a plan is for."""
     layers = [layer.network.layers[layer.number - 1] for layer in problem.layers]
     statistics = problem.statistics
@@ -181,7 +182,7 @@ def _training(problem: Problem) -> dict[str, Any]:
 
 
 def _check_training(given: Mapping[str, Any], problem: Problem) -> None:
-    for key, expected in _training(problem).items():
+    for key, expected in _describe_training(problem).items():
         found = given.get(key)
         if (list(found) if isinstance(found, tuple) else found) != expected:
             what = {"vertices": "graph", "edges": "graph", "layers": "network",

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import partial
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.chip_limits import SURELY_NOT, alone_length, counted, run_length
+from hypercast.host.planner.chip_limits import SURELY_NOT, alone_length, count, run_length
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
 from hypercast.host.planner.problem import Problem
 
-__all__ = ["Ranges", "refused"]
+__all__ = ["Ranges", "refusal"]
 
 
 class Ranges:
@@ -49,7 +49,7 @@ class Ranges:
                         for speed, board in kinds.items()}
         self._part = part = problem.statistics.largest(chunks)
         self._lengths = {speed: list(itertools.accumulate(
-            (counted(partial(alone_length, problem, one, board, part)) for one in numbers),
+            (count(partial(alone_length, problem, one, board, part)) for one in numbers),
             initial=0.0)) for speed, board in kinds.items()}
         #: Entries of the exponent file that the layers from one on need, up to each.
         self._entries = [[len(entries) for entries in itertools.accumulate(
@@ -72,8 +72,8 @@ class Ranges:
         about = lengths[end] - lengths[begin]
         if not config.program_rows < about < SURELY_NOT * config.program_rows:
             return about <= config.program_rows
-        return counted(lambda: run_length(self.problem, range(begin, end), board,
-                                           statistics=self._part)[0]) <= config.program_rows
+        return count(lambda: run_length(self.problem, range(begin, end), board,
+                                         statistics=self._part)[0]) <= config.program_rows
 
     def fits(self, begin: int, end: int, board: Board, in_flight: int) -> bool:
         """Whether a board has room for some layers, and micro-batches in flight."""
@@ -96,7 +96,7 @@ class Ranges:
         return max(need.features, need.gradients) <= config.channel_words \
             and need.weight_rows <= config.weight_rows
 
-    def balanced(self, boards: Sequence[Board], *, single: bool = False) -> list[BoardStage] | None:
+    def balance(self, boards: Sequence[Board], *, single: bool = False) -> list[BoardStage] | None:
         """Layers for each board so that the slowest is as fast as it can be; None if none fit.
 
         By dynamic programming from the last board on. A cut is forbidden if its transfer takes
@@ -149,7 +149,7 @@ def _inputs(problem: Problem, begin: int, board: Board) -> Footprint:
     return total
 
 
-def refused(problem: Problem) -> str:
+def refusal(problem: Problem) -> str:
     """Why no pipeline of stages is possible, as text; empty if one may be."""
     if len(problem.boards) < 2:
         return "there is one board only"

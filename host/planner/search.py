@@ -42,7 +42,7 @@ class PlanComparison:
         """
         return self._first(plan for plan in self.plans if staleness or plan.exact)
 
-    def trained(self, device: str, staleness: bool) -> Plan:
+    def fastest_for(self, device: str, staleness: bool) -> Plan:
         """The fastest plan that a device, by its name, can train.
 
         Without ``staleness``, it gives the bits of one board.

@@ -15,7 +15,7 @@ from hypercast.host.planner.chip_limits import (
     SURELY,
     SURELY_NOT,
     alone_length,
-    counted,
+    count,
     run_length,
 )
 from hypercast.host.planner.operators import Footprint
@@ -65,7 +65,7 @@ class StageRoom:
         """
         return self._kinds[board.speed].in_flight(stage)
 
-    def settled(self, search: Callable[[], list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+    def settle(self, search: Callable[[], list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
         """The stages that a search finds when the programs of all of them were counted.
 
         The search is repeated while it finds one that is too long. So few are counted, and what it
@@ -162,8 +162,8 @@ class _Kind:
         """Whether the program memory has room for a stage, by counting if that is open."""
         fits = self._has_program(stage)
         if fits and self._open(stage):
-            fits = counted(lambda: run_length(self._problem, numbers_of(stage), self._board)[0]
-                           ) <= self._board.config.program_rows
+            fits = count(lambda: run_length(self._problem, numbers_of(stage), self._board)[0]
+                         ) <= self._board.config.program_rows
             if not fits:
                 self._too_long.append(stage)
         return fits
@@ -176,7 +176,7 @@ class _Kind:
                         self._board.config)
         except CapacityError:
             return math.inf
-        return counted(partial(alone_length, self._problem, number, self._board))
+        return count(partial(alone_length, self._problem, number, self._board))
 
     def _instructions_of(self, stage: int) -> float:
         return self._sum(stage).own.instructions

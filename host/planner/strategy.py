@@ -52,7 +52,7 @@ class GivenPlan(NamedTuple):
     shares: tuple[GivenShare, ...]
 
 
-def _unchanged(description: Description, _: Plan) -> Description:
+def _keep_description(description: Description, _: Plan) -> Description:
     return description
 
 
@@ -91,7 +91,7 @@ class Strategy:
     share_key: str
     plans: Callable[[Problem], Iterator[Plan | Refusal]]
     evaluate: Callable[[Problem, GivenPlan], Plan | str]
-    describe: Callable[[Description, Plan], Description] = _unchanged
+    describe: Callable[[Description, Plan], Description] = _keep_description
     counts: Callable[[int], Iterable[int]] = _none
 
 

@@ -27,7 +27,7 @@ from hypercast.host.processes.child_process import (
     import_path,
     show,
 )
-from hypercast.host.processes.launcher_variables import started
+from hypercast.host.processes.launcher_variables import find_start
 from hypercast.host.processes.mpi_group import world
 from hypercast.host.processes.mpirun import Mpirun
 from hypercast.host.processes.own_folder import SHARED_MEMORY, OwnFolder
@@ -76,7 +76,7 @@ class BoardProcesses:
 
     def __init__(self, count: int, seconds: float, function: Callable[..., None], *arguments: Any,
                  progress: Callable[[str], None], hint: Callable[[], str]) -> None:
-        if (one := started()) and one.several:
+        if (one := find_start()) and one.several:
             raise ClusterError(f"{one.variable} says that this process was started with others, "
                                f"but boards are given, which it starts itself; start it alone, or "
                                f"start hypercast train by mpirun")

@@ -21,7 +21,7 @@ from typing import Any
 
 from hypercast.errors import HypercastError, InputError
 from hypercast.host.cluster.cluster_error import ClusterError
-from hypercast.host.processes.launcher_variables import own_environment, started
+from hypercast.host.processes.launcher_variables import find_start, own_environment
 from hypercast.safe_path import PYTHON
 
 __all__ = ["CODE", "GRACE", "Connection", "Kind", "Parent", "UnforeseenError", "die_with_parent",
@@ -201,7 +201,7 @@ class Parent(Connection):
         super().__init__(end)
         if not passed_on:
             end.connect(place)
-            one = started()
+            one = find_start()
             self.answer(one.rank if one else 0)
         self._received: queue.SimpleQueue[tuple[Kind, Any]] = queue.SimpleQueue()
         threading.Thread(target=self._listen, daemon=True).start()
@@ -248,12 +248,12 @@ def main() -> None:
         parent.send(Kind.END)
     except BaseException as error:
         with contextlib.suppress(EOFError):
-            parent.send(Kind.ERROR, _told(error))
+            parent.send(Kind.ERROR, _restore(error))
         time.sleep(GRACE)  # until all are ended, so that mpirun says nothing of this one
         os._exit(1)
 
 
-def _told(error: BaseException) -> BaseException:
+def _restore(error: BaseException) -> BaseException:
     """An error as it is raised elsewhere."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not isinstance(error, (HypercastError, OSError, MemoryError)):

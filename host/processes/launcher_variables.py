@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-__all__ = ["Started", "own_environment", "started"]
+__all__ = ["Started", "find_start", "own_environment"]
 
 #: Variables of rank and number of processes, by launcher: Open MPI's mpirun; MPICH, Intel MPI and
 #: srun --mpi=pmi2; MVAPICH2; jsrun; Flux; aprun; HPE's PALS; and whoever speaks PMIx, as prterun
@@ -60,7 +60,7 @@ class Started(NamedTuple):
         return self.rank > 0 or self.size > 1
 
 
-def started(variables: Mapping[str, str] = os.environ) -> Started | None:
+def find_start(variables: Mapping[str, str] = os.environ) -> Started | None:
     """What a launcher says of this process; None if there is none, or it has started one only.
 
     A batch script of Slurm or a shell in an allocation is no process of a launcher.

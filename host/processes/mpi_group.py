@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.processes.group import Group
-from hypercast.host.processes.launcher_variables import started
+from hypercast.host.processes.launcher_variables import find_start
 from hypercast.host.processes.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
 from hypercast.reference.array_types import IntArray
 
@@ -49,7 +49,7 @@ def world(seconds: float) -> "MpiGroup | None":
     ClusterError
         If the package for it is not installed, or MPI finds one where a launcher says several.
     """
-    one = started()
+    one = find_start()
     if one is None:
         return None
     # All of it waits for the others, within MPI: only the system can end that.
@@ -129,12 +129,12 @@ class MpiGroup(Group):
         self._under_way: list[tuple[Any, Any]] = []  # requests, and what they send
 
     def sum(self, values: IntArray) -> IntArray:
-        return self._reduced(values, self._mpi.SUM)
+        return self._reduce(values, self._mpi.SUM)
 
     def maximum(self, values: IntArray) -> IntArray:
-        return self._reduced(values, self._mpi.MAX)
+        return self._reduce(values, self._mpi.MAX)
 
-    def _reduced(self, values: IntArray, operation: Any) -> IntArray:
+    def _reduce(self, values: IntArray, operation: Any) -> IntArray:
         found = np.empty_like(values)
         self._arrive()
         self._finish([self._communicator.Iallreduce(

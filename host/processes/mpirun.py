@@ -166,14 +166,14 @@ class Mpirun:
             if int(number) == signal.SIGALRM:
                 return (f"board {rank} waited in vain for other boards to start, for --timeout "
                         f"seconds or a minute; see what their processes do")
-            return (f"the process of board {rank} was ended by {_named(int(number), name)}, and so "
-                    f"all were; {hint}")
+            return (f"the process of board {rank} was ended by {_signal(int(number), name)}, and "
+                    f"so all were; {hint}")
         if _UNREACHABLE in text:
             return f"a process ended while all of them were starting, and so all did; {hint}"
         if status < 0:
-            return f"mpirun was ended by {_named(-status)}, and so were all boards; {hint}"
+            return f"mpirun was ended by {_signal(-status)}, and so were all boards; {hint}"
         if not text and status > _SIGNALLED:
-            return (f"the process of a board was ended by {_named(status - _SIGNALLED)}, and so "
+            return (f"the process of a board was ended by {_signal(status - _SIGNALLED)}, and so "
                     f"all were; {hint}")
         if not text and status == 1:
             return (f"mpirun was ended, and so were all boards, by a signal such as SIGTERM, "
@@ -240,7 +240,7 @@ def _environment(boards: int) -> dict[str, str]:
     return found
 
 
-def _named(number: int, name: str = "") -> str:
+def _signal(number: int, name: str = "") -> str:
     """A signal, and what it may mean."""
     name = name or (signal.strsignal(number) if number in signal.valid_signals() else "") or "none"
     cause = ", as the system does where memory is used up" if number == signal.SIGKILL else ""

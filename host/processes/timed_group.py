@@ -114,15 +114,15 @@ class TimedGroup(Group):
 
     def sum(self, values: IntArray) -> IntArray:
         found = self._group.sum(values)
-        self._reduced(values.nbytes)
+        self._reduce(values.nbytes)
         return found
 
     def maximum(self, values: IntArray) -> IntArray:
         found = self._group.maximum(values)
-        self._reduced(values.nbytes)
+        self._reduce(values.nbytes)
         return found
 
-    def _reduced(self, size: int) -> None:
+    def _reduce(self, size: int) -> None:
         """All boards have come, and all have what is reduced."""
         if not self._timed:
             return
@@ -196,7 +196,7 @@ class TimedGroup(Group):
         if self._timed:
             route = self._routes[rank, self.rank]
             seconds = size / route.bandwidth
-            end = self._inlet.passed(end - route.latency - seconds, seconds) + route.latency
+            end = self._inlet.arrival(end - route.latency - seconds, seconds) + route.latency
             if self._waiting[self.rank]:
                 end = max(end, self._clock.now + route.seconds(size))
         self._clock.wait(end)
@@ -216,7 +216,7 @@ class Inlet:
         self._begins: list[float] = []
         self._ends: list[float] = []
 
-    def passed(self, ready: float, seconds: float) -> float:
+    def arrival(self, ready: float, seconds: float) -> float:
         """When a message is there that takes some seconds, and can begin when it is ready.
 
         Messages may be asked for in another order than that in which they are ready. Those that

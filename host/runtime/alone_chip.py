@@ -133,7 +133,7 @@ class AloneChip(Chip, TrainingDevice):
 
     def _ahead_entry(self, step: int, sums: tuple[int, int | None]) -> tuple[int, int | None]:
         """The entry of sums that are made ahead: that which ``step`` would have given them."""
-        raised = self._rules.raised_in(step, {SUMS: sums})
+        raised = self._rules.raises(step, {SUMS: sums})
         return (raised[SUMS], None) if SUMS in raised else sums
 
     def take(self, sample: Sample, *following: Sample) -> None:

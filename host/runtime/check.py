@@ -35,7 +35,7 @@ class Check:
         """The device goes on with another sample."""
         self._reference.take(sample)
 
-    def trained(self, device: TrainingDevice) -> None:
+    def compare_step(self, device: TrainingDevice) -> None:
         """The device has done a step."""
         self._reference.train_step()
         self.words.add(compare(self._reference.snapshot(), device.snapshot(), self._lanes))

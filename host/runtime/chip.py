@@ -97,7 +97,7 @@ class Chip(Device):
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
     @contextmanager
-    def lent(self, state: TrainingState) -> Iterator[Driver]:
+    def lend(self, state: TrainingState) -> Iterator[Driver]:
         """Lend the chip's driver to other programs; then the training is back, on its sample.
 
         Parameters

@@ -237,7 +237,7 @@ class ChipDevice(Chip, PartDevice):
         for number, (program, name) in enumerate(self.pieces.parts(piece)):
             if name is not None:
                 if (piece, number) not in taken:
-                    taken[piece, number] = self._brought(name, transposed=piece == BACKWARD)
+                    taken[piece, number] = self._bring_rows(name, transposed=piece == BACKWARD)
                 write_rows(self.driver, self.job, name, taken[piece, number],
                            first=len(self._sample.labels))
             if piece == EVALUATE:
@@ -248,7 +248,7 @@ class ChipDevice(Chip, PartDevice):
             saturations += self._saturated
         return metrics, saturations
 
-    def _brought(self, name: Tensor, *, transposed: bool) -> IntArray:
+    def _bring_rows(self, name: Tensor, *, transposed: bool) -> IntArray:
         """The rows of others of a tensor that this unit reads; others are given its own."""
         driver, job = self.driver, self.job
 
@@ -256,7 +256,7 @@ class ChipDevice(Chip, PartDevice):
             return read_rows(driver, job, name, rows)
 
         entry = self._model.network.exponent_entry(name)
-        return self._sample.rows_here.brought(
+        return self._sample.rows_here.bring(
             rows_of, job.regions[name].columns, transposed=transposed, name=name,
             exponent=driver.exponent_entry(job, entry)[0])
 

@@ -67,10 +67,10 @@ class ChipJudge(Judge):
             As the reference raises them.
         """
         self.begin_judging(state)
-        with self._chip.lent(state) as driver:
+        with self._chip.lend(state) as driver:
             if len(self._parts) == 1:
                 self._load(driver, self._parts[0])
-            return self.calibrated(lambda: self._pass(driver))
+            return self.calibrate_during(lambda: self._pass(driver))
 
     def _pass(self, driver: Driver) -> Metrics:
         """All layers and the loss, from the first one again."""
@@ -97,14 +97,14 @@ class ChipJudge(Judge):
             self.exponents.bias_shift(Tensor(Kind.BIAS, name.layer), base)
         if base > MAXIMUM_EXPONENT:  # which the chip would stop at
             self._file.calibrate(name, 0, base)
-        found, peak = self._computed(driver, part, name, self._expected[name])
+        found, peak = self._compute(driver, part, name, self._expected[name])
         self._file.calibrate(name, 0 if peak is None else peak - base, base)
         self._expected[name] = chosen = self.exponents[name]
         if found != chosen:
-            self._computed(driver, part, name, chosen)
+            self._compute(driver, part, name, chosen)
 
-    def _computed(self, driver: Driver, part: Evaluation, name: Tensor,
-                  exponent: int) -> tuple[int, int | None]:
+    def _compute(self, driver: Driver, part: Evaluation, name: Tensor,
+                 exponent: int) -> tuple[int, int | None]:
         """Run a tensor's program; returns the exponent that it got, at least this, and its peak."""
         entry = self.network.exponent_entry(name)
         driver.set_exponents(part.job, {entry: exponent})

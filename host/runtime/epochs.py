@@ -76,7 +76,7 @@ class Epochs:
         self._epoch += 1
         return (list(islice(samples, len(part))) for part in parts)
 
-    def judged(self, state: TrainingState) -> Metrics:
+    def judge(self, state: TrainingState) -> Metrics:
         """``Metrics`` of the whole graph, computed by the reference."""
         return self._judge().judge(state)
 

@@ -126,7 +126,7 @@ class Passes(abc.ABC):
         """What another board takes of the pass that has been."""
         rows, backward = dict[Tensor, Rows](), False
         for crossing in crossings:
-            name = crossing.tensor.made(self._during)
+            name = crossing.tensor.in_pass(self._during)
             backward = name.kind in BACKWARD
             values, exponent = self._values(name)
             mask = self._mask(Tensor(Kind.MASK, name.layer), values.shape[1]) \

@@ -63,7 +63,7 @@ class SingleDevice(TrainingDevice):
         metrics = self._device.train_step(record=record)
         self.saturations += self._device.saturations
         if self._check:
-            self._check.trained(self._device)
+            self._check.compare_step(self._device)
         return metrics
 
     def take(self, sample: Sample, *following: Sample) -> None:
@@ -73,7 +73,7 @@ class SingleDevice(TrainingDevice):
 
     def evaluate(self) -> Metrics:
         """``Metrics`` of the whole graph; of samples, computed by the reference."""
-        return self._epochs.judged(self._device.state()) if self._epochs else \
+        return self._epochs.judge(self._device.state()) if self._epochs else \
             self._device.evaluate()
 
     def logits(self) -> tuple[IntArray, int]:

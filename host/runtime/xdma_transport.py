@@ -131,20 +131,20 @@ class XdmaTransport(Transport):
         try:
             data = os.pread(self._file, _BYTES, address)
         except OSError as error:
-            raise self._refused("read", address, error.strerror) from error
+            raise self._explain_refusal("read", address, error.strerror) from error
         if len(data) != _BYTES:
-            raise self._refused("read", address, f"{len(data)} bytes came")
+            raise self._explain_refusal("read", address, f"{len(data)} bytes came")
         return int.from_bytes(data, "little")
 
     def write(self, address: int, value: int) -> None:
         try:
             written = os.pwrite(self._file, value.to_bytes(_BYTES, "little"), address)
         except OSError as error:
-            raise self._refused("write", address, error.strerror) from error
+            raise self._explain_refusal("write", address, error.strerror) from error
         if written != _BYTES:
-            raise self._refused("write", address, f"{written} bytes were taken")
+            raise self._explain_refusal("write", address, f"{written} bytes were taken")
 
-    def _refused(self, access: str, address: int, reason: str | None) -> TransportError:
+    def _explain_refusal(self, access: str, address: int, reason: str | None) -> TransportError:
         return TransportError(f"{access} at {address:#x} of {self._path} failed: {reason}")
 
     def wait(self, cycles: int) -> None:

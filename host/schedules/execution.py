@@ -117,7 +117,7 @@ class _Work:
         self._schedule = schedule
         self._micro_batches = micro_batches
         self._waiting = waiting
-        self.keys = [*self._computing(), *self._transfers()]
+        self.keys = [*self._compute_keys(), *self._transfers()]
         self._numbers = {(key.stage, key.edge, key.direction, key.micro_batch): number
                          for number, key in enumerate(self.keys)}
         self._before: dict[int, list[int]] = defaultdict(list)
@@ -128,7 +128,7 @@ class _Work:
                       self._transfer(key, pipeline.edges[key.edge])
                       for number, key in enumerate(self.keys)]
 
-    def _computing(self) -> Iterator[_Key]:
+    def _compute_keys(self) -> Iterator[_Key]:
         for stage, _ in enumerate(self._pipeline.stages):
             for direction in _DIRECTIONS:
                 for micro_batch in self._micro_batches:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.schemes.graph_parts import renumbered
+from hypercast.host.schemes.graph_parts import renumber
 from hypercast.host.schemes.shared_rows import Halo, SharedRows
 from hypercast.reference.array_types import IntArray, IntMatrix, SparseArray
 from hypercast.reference.initial_model import InitialModel
@@ -20,7 +20,7 @@ from hypercast.reference.rows import AllRows, Element, Older
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import (
     StaleChunks,
-    aligned,
+    align,
     is_exact,
     kept_rows,
     named_rows,
@@ -65,19 +65,19 @@ class GraphInChunks(AllRows):
             self._now[name] = np.asarray(matrix, dtype=np.int64), exponent, transposed
         return matrix
 
-    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+    def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
         if not is_exact(name):
             self.with_neighbours(rows_of(np.arange(len(self.chunks))), transposed=transposed,
                                  name=name, exponent=exponent)
         return np.empty((0, width), dtype=np.int64)
 
-    def taken(self, name: Tensor, ranks: IntArray, rows: IntArray, exponent: int, *,
+    def collect(self, name: Tensor, ranks: IntArray, rows: IntArray, exponent: int, *,
               transposed: bool) -> IntArray:
         """Take in a chunk's rows of a tensor; the rows of all vertices that it reads."""
         if name not in self._now:
             found = np.zeros((len(self.chunks), rows.shape[1]), dtype=np.int64)
-            found[self._read[transposed]] = aligned(self._last[name], exponent, self._width)
+            found[self._read[transposed]] = align(self._last[name], exponent, self._width)
             self._now[name] = found, exponent, transposed
         found = self._now[name][0]
         found[ranks] = rows
@@ -131,10 +131,10 @@ class ChunkRows(AllRows):
     def ranks(self) -> IntArray:
         return self._ranks
 
-    def trained(self, count: int) -> int:
+    def count_trained(self, count: int) -> int:
         return self._trained
 
-    def transposed(self, edges: SparseArray) -> SparseArray:
+    def transpose(self, edges: SparseArray) -> SparseArray:
         return self._outgoing
 
     def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
@@ -142,15 +142,15 @@ class ChunkRows(AllRows):
         if name == FEATURES:  # which have no dropout where they are summed
             return self._features
         assert isinstance(matrix, np.ndarray)
-        return self._graph.taken(name, self._ranks, matrix.astype(np.int64), exponent,
+        return self._graph.collect(name, self._ranks, matrix.astype(np.int64), exponent,
                                  transposed=transposed).astype(matrix.dtype, copy=False)
 
-    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+    def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
         if is_exact(name):
             return np.empty((0, width), dtype=np.int64)
         rows = rows_of(np.arange(len(self._ranks)))
-        return self._graph.taken(name, self._ranks, rows, exponent,
+        return self._graph.collect(name, self._ranks, rows, exponent,
                                  transposed=transposed)[self.others[transposed]]
 
 
@@ -196,8 +196,8 @@ def with_own_rows(model: InitialModel, sample: Sample) -> InitialModel:
     others, ranks = {False: _NONE, True: _NONE}, np.arange(len(sample.labels))
     if isinstance(rows_here, ChunkRows):
         others, ranks = dict(rows_here.others), rows_here.ranks
-    local = {transposed: renumbered(matrix, ranks, others[transposed]) for transposed, matrix in (
-        (False, edges), (True, rows_here.transposed(edges)))}
+    local = {transposed: renumber(matrix, ranks, others[transposed]) for transposed, matrix in (
+        (False, edges), (True, rows_here.transpose(edges)))}
     rows = ranks
     if AGGREGATE_FIRST in model.network.feature_orders:  # which never change
         rows = np.concatenate([ranks, others[False]])

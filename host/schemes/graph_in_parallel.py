@@ -81,7 +81,7 @@ class GraphInParallel(Scheme):
         """The state, with the rows that all parts take next, on the leader."""
         parts = []
         if isinstance(self._rows_here, StaleSharedRows):
-            parts = yield from Gather(self._rows_here.placed())
+            parts = yield from Gather(self._rows_here.kept_places())
         if self._rank:
             return None
         state = yield from ReadState()

@@ -17,7 +17,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
-__all__ = ["divided", "in_chunks", "in_stale_parts", "parts_of", "renumbered"]
+__all__ = ["divide", "in_chunks", "in_stale_parts", "parts_of", "renumber"]
 
 
 def parts_of(sample: Sample, division: Division,
@@ -51,7 +51,7 @@ def parts_of(sample: Sample, division: Division,
     for board, ranks in enumerate(own):
         halos = {transposed: _halo(own, outside[transposed], division.boards, board)
                  for transposed in directions}
-        local = {transposed: renumbered(rows[transposed][board], ranks, outside[transposed][board])
+        local = {transposed: renumber(rows[transposed][board], ranks, outside[transposed][board])
                  for transposed in directions}
         features = sample.features.values[ranks]
         arguments = (ranks, sample.training_vertices, local[True], halos, sample.element_width,
@@ -67,7 +67,7 @@ def parts_of(sample: Sample, division: Division,
             loss_weights=sample.loss_weights[ranks], rows_here=rows_here)
 
 
-def divided(model: InitialModel, boards: int, parts: Sequence[float] = ()) -> Division:
+def divide(model: InitialModel, boards: int, parts: Sequence[float] = ()) -> Division:
     """Which board has which vertex of a model's whole graph, so that all have as much to do.
 
     With stale rows, bits depend on it. It follows from the network, the graph and the parts alone.
@@ -94,7 +94,7 @@ def in_stale_parts(model: InitialModel, parts: Sequence[float], smoothing: int) 
     smoothing : int
         See ``KeptRows``.
     """
-    sample, division = model.sample, divided(model, len(parts), parts)
+    sample, division = model.sample, divide(model, len(parts), parts)
     return model.with_sample(replace(sample, rows_here=StaleParts(
         division.boards, sample.edges[0], sample.element_width, smoothing)))
 
@@ -115,7 +115,7 @@ def in_chunks(model: InitialModel, count: int) -> InitialModel:
         raise DescriptionError(f"{count} chunks share {vertices} vertices, but each needs one; "
                                f"take {vertices} chunks or fewer")
     return model.with_sample(replace(sample, rows_here=StaleChunks(
-        divided(model, count).boards, sample.edges[0], sample.element_width)))
+        divide(model, count).boards, sample.edges[0], sample.element_width)))
 
 
 def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:
@@ -139,7 +139,7 @@ def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: 
         other: int(count) for other, count in enumerate(counts) if count})
 
 
-def renumbered(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
+def renumber(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
     """Edges whose columns are rows here, then those of the halo."""
     place = np.zeros(part.shape[1], dtype=part.indices.dtype)
     place[ranks] = np.arange(len(ranks))

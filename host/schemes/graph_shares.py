@@ -10,7 +10,7 @@ from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.schemes.board_memory import check_boards
-from hypercast.host.schemes.graph_parts import divided, in_chunks, parts_of
+from hypercast.host.schemes.graph_parts import divide, in_chunks, parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds
 from hypercast.reference.initial_model import InitialModel
 
@@ -57,7 +57,7 @@ def graph_shares(model: InitialModel, assignment: Assignment, cluster: Cluster |
     """
     division = None
     if assignment.scheme != LAYERS:
-        division = divided(model, boards, assignment.parts)
+        division = divide(model, boards, assignment.parts)
     check_boards(model, assignment, cluster, boards, division)
     alone = 0.0
     if cluster and division:

@@ -48,7 +48,7 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
         edges = summed_edges(network, [matrix.nnz for matrix in sample.edges])
         # Samples are much alike: counts are rounded to a fiftieth of themselves.
         found = of_counts(
-            tuple(map(_rounded, rows)), tuple(map(_rounded, edges)), whole, board)
+            tuple(map(_round, rows)), tuple(map(_round, edges)), whole, board)
         if not isinstance(rows_here, SharedRows):
             return found
         cores = board.config.cores * board.clock
@@ -64,7 +64,7 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
     return seconds
 
 
-def _rounded(count: int) -> int:
+def _round(count: int) -> int:
     """A number with about a fiftieth of itself left out."""
     step = 1 << max(count.bit_length() - 6, 0)
     return max(round(count / step) * step, 1)

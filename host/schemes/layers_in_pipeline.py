@@ -102,9 +102,9 @@ class LayersInPipeline(Scheme):
         names = [self._network.exponent_entry(name) for name in found.gradients]
         parameters = yield from self._totals.entries({name: entries[name] for name in names})
         yield from WriteEntries({**entries, **parameters})
-        return (yield from self._trained(found.metrics, found.saturations + saturations))
+        return (yield from self._sum_up(found.metrics, found.saturations + saturations))
 
-    def _trained(self, metrics: Metrics, saturations: int) -> Actions[Trained]:
+    def _sum_up(self, metrics: Metrics, saturations: int) -> Actions[Trained]:
         """What all boards found."""
         [total] = yield from Sum(np.array([saturations]))
         return Trained((yield from self._totals.metrics(metrics)), int(total))

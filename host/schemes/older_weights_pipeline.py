@@ -160,7 +160,7 @@ class OlderWeightsPipeline(LayersInPipeline):
         opened = yield from self._totals.entries(own)
         yield from WriteEntries({**entries, **opened})
         yield from End()
-        return (yield from self._trained(metrics, saturations))
+        return (yield from self._sum_up(metrics, saturations))
 
     def _keep(self, step: _Step, passes: Passes, *, forward: bool) -> None:
         """Keep what a pass of a micro-batch has left of exponents."""

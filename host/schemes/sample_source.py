@@ -12,7 +12,7 @@ from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.prefetch import prefetch
 from hypercast.host.graphs.sampling.saint import SaintSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.graphs.sampling.vertex_cut import VertexCut
@@ -72,7 +72,7 @@ class SampleSource:
             fan_outs = [sampling.fan_outs[min(layer, len(sampling.fan_outs) - 1)]
                         for layer in range(layers)]
             self._sampler = NeighbourSampler(
-                graph.normalised(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
+                graph.normalise(recipe.normalisation, recipe.gin_epsilon), train, fan_outs,
                 batch_size=min(sampling.batch, len(train)), seed=recipe.seed)
         elif sampling.sampler == "cut":
             assert sampling.parts
@@ -81,7 +81,7 @@ class SampleSource:
         else:
             assert sampling.coverage
             graph = graph.among(train)
-            matrix = graph.normalised(recipe.normalisation, recipe.gin_epsilon)
+            matrix = graph.normalise(recipe.normalisation, recipe.gin_epsilon)
             subgraphs = SaintSampler(
                 matrix, _draw(matrix, sampling), layers=layers, coverage=sampling.coverage,
                 seed=recipe.seed, progress=progress)
@@ -105,7 +105,7 @@ class SampleSource:
 
         Threads make the next ones.
         """
-        samples: Iterator[Sample] = prefetched(
+        samples: Iterator[Sample] = prefetch(
             partial(self._sample, number), range(len(self)) if numbers is None else numbers)
         return samples
 

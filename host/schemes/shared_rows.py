@@ -79,14 +79,14 @@ class SharedRows(AllRows):
         """How many rows each other board reads, if it reads any."""
         return {board: len(rows) for board, rows in self._halos[transposed].sent.items()}
 
-    def trained(self, count: int) -> int:
+    def count_trained(self, count: int) -> int:
         return self._trained
 
     @property
     def shared(self) -> bool:
         return True
 
-    def transposed(self, edges: SparseArray) -> SparseArray:
+    def transpose(self, edges: SparseArray) -> SparseArray:
         return self._outgoing
 
     def with_neighbours(self, matrix: npt.NDArray[Element] | SparseArray, *, transposed: bool,
@@ -94,7 +94,7 @@ class SharedRows(AllRows):
         constant = matrix is self._features
         if constant and self._all_features is not None:
             return self._all_features
-        others = self.brought(lambda rows: _dense(matrix[rows]), matrix.shape[1],
+        others = self.bring(lambda rows: _dense(matrix[rows]), matrix.shape[1],
                               transposed=transposed, name=name, exponent=exponent)
         if scipy.sparse.issparse(matrix):
             found = scipy.sparse.csr_array(scipy.sparse.vstack(
@@ -111,7 +111,7 @@ class SharedRows(AllRows):
             self._features, transposed=False, name=FEATURES, exponent=exponent)
         return found
 
-    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+    def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
         halo = self._halos[transposed]
         sent = {board: np.ascontiguousarray(rows_of(rows), dtype=self._sent_type)

@@ -39,15 +39,15 @@ class StaleSharedRows(SharedRows):
         self._places = places
         self._rows = KeptRows(self._sent_type.itemsize * 8, smoothing)
 
-    def brought(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
+    def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
-        fresh = partial(super().brought, rows_of, width, transposed=transposed, name=name,
+        fresh = partial(super().bring, rows_of, width, transposed=transposed, name=name,
                         exponent=exponent)
         if is_exact(name):
             return fresh()
         assert self._group
         self._group.ahead(name)
-        return self._rows.replaced(name, fresh().astype(np.int64), exponent)
+        return self._rows.replace(name, fresh().astype(np.int64), exponent)
 
     def end_step(self) -> None:
         self._rows.end_step()
@@ -65,7 +65,7 @@ class StaleSharedRows(SharedRows):
     def _place(self, name: Tensor) -> tuple[IntArray, int]:
         return self._places[name.kind in BACKWARD]
 
-    def placed(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
+    def kept_places(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
         """What is kept of each tensor: places, how many there are of all parts, and rows."""
         return {name: (*self._place(name), rows) for name, rows in self.kept.items()}
 

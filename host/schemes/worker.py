@@ -115,7 +115,7 @@ class Worker(TrainingDevice):
 
     def evaluate(self) -> Metrics:
         if self._epochs:
-            return self._epochs.judged(self._state())
+            return self._epochs.judge(self._state())
         metrics: Metrics = self._ask(Call(Request.EVALUATE))
         return metrics
 
@@ -227,7 +227,7 @@ class Worker(TrainingDevice):
                 passes = device.passes(
                     action.sample, training=action.training, step=action.step,
                     entries=action.entries, weights=action.weights)
-                passes.forward(self._taken())
+                passes.forward(self._take())
                 if action.training:
                     self._passes[action.unit] = passes
                 self._last = passes
@@ -236,7 +236,7 @@ class Worker(TrainingDevice):
                 passes = self._last = self._passes.pop(action.unit)
                 if action.entries is not None:
                     passes.set_entries(action.entries)
-                passes.backward(self._taken())
+                passes.backward(self._take())
                 return passes
             case Send():
                 assert self._last
@@ -270,7 +270,7 @@ class Worker(TrainingDevice):
                 raise AssertionError(action)
         return None
 
-    def _taken(self) -> Message:
+    def _take(self) -> Message:
         """What has come for a pass."""
         message, self._message = self._message, Message()
         return message

@@ -49,7 +49,7 @@ class WindowMemory:
     stride: int
     width: int
 
-    def _chosen(self) -> list[int]:
+    def _choose(self) -> list[int]:
         """The words whose addresses differ in one bit, and the last."""
         powers = [1 << bit for bit in range((self.words - 1).bit_length())]
         return sorted({0, *powers, self.words - 1})
@@ -60,7 +60,7 @@ class WindowMemory:
         Addresses between words are visited, too: leaving them out takes longer.
         """
         if quick:
-            return [(word * self.stride, self.stride) for word in self._chosen()]
+            return [(word * self.stride, self.stride) for word in self._choose()]
         size = self.words * self.stride
         return [(first, min(_BURST, size - first)) for first in range(0, size, _BURST)]
 

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from hypercast.host.cluster.assignment import LAYERS, SCHEMES, Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.description.conversion import Within, checked
+from hypercast.host.description.conversion import Within, check
 
 __all__ = ["Boards"]
 
@@ -76,7 +76,7 @@ class Boards:
 
     def __post_init__(self) -> None:
         values = {name: getattr(self, name) for name in _HINTS}
-        for name, value in checked("boards", values, _HINTS).items():
+        for name, value in check("boards", values, _HINTS).items():
             object.__setattr__(self, name, value)
         if self.scheme is not None and self.scheme not in SCHEMES:
             raise unfit_value("scheme", "must be {} or {}, not {!r}",

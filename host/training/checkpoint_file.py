@@ -58,12 +58,12 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
     states = {"": checkpoint.state}
     if checkpoint.best is not None:
         states[_BEST] = checkpoint.best
-    tensors = {key: _stored(values, key) for prefix, state in states.items()
+    tensors = {key: _read_stored(values, key) for prefix, state in states.items()
                for name, arrays in state.parameters.items() for kind, values in arrays.items()
                for key in [f"{prefix}{name}.{kind}"]}
-    tensors |= {key: _stored(rows.values, key) for prefix, state in states.items()
+    tensors |= {key: _read_stored(rows.values, key) for prefix, state in states.items()
                 for name, rows in state.older.items() for key in [f"{prefix}{name}.{_OLDER}"]}
-    tensors |= {key: _stored(one.values, key) for prefix, state in states.items()
+    tensors |= {key: _read_stored(one.values, key) for prefix, state in states.items()
                 for name, versions in state.versions.items()
                 for number, one in enumerate(versions)
                 for key in [f"{prefix}{name}.{_VERSIONS}{number}"]}
@@ -77,10 +77,10 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
                                      for name, versions in state.versions.items()}}
                         if state.versions else {})}
             for prefix, state in states.items()}})
-    write_durably(path, _ordered(save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)})))
+    write_durably(path, _order(save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)})))
 
 
-def _ordered(content: bytes) -> bytes:
+def _order(content: bytes) -> bytes:
     """The file with its header in alphabetical order: safetensors' order of metadata is random."""
     begin = 8 + int.from_bytes(content[:8], "little")
     header = json.dumps(json.loads(content[8:begin]), sort_keys=True).encode()
@@ -88,7 +88,7 @@ def _ordered(content: bytes) -> bytes:
     return len(header).to_bytes(8, "little") + header + content[begin:]
 
 
-def _stored(values: IntArray, name: str) -> Stored:
+def _read_stored(values: IntArray, name: str) -> Stored:
     stored = np.ascontiguousarray(values, dtype=np.int32)
     require(np.array_equal(stored, values), f"{name} does not fit 32 bits")
     return stored
@@ -185,14 +185,14 @@ def _state(tensors: Mapping[str, Stored], prefix: str, facts: Any) -> TrainingSt
                     f"there is no version {number} of {prefix}{name}")
     return TrainingState(
         step=facts["step"], parameters=_parameters(tensors, prefix),
-        older={Tensor.named(name): Older(
+        older={Tensor.parse(name): Older(
             tensors[f"{prefix}{name}.{_OLDER}"].astype(np.int64), exponent)
             for name, exponent in older.items()},
-        versions={Tensor.named(name): tuple(
+        versions={Tensor.parse(name): tuple(
             Older(tensors[f"{prefix}{name}.{_VERSIONS}{number}"].astype(np.int64), exponent)
             for number, exponent in enumerate(exponents)) for name, exponents in versions.items()},
-        exponents={Tensor.named(name): tuple(entry) for name, entry in facts["exponents"].items()},
-        momentum_exponents={Tensor.named(name): exponent
+        exponents={Tensor.parse(name): tuple(entry) for name, entry in facts["exponents"].items()},
+        momentum_exponents={Tensor.parse(name): exponent
                             for name, exponent in facts["momentum_exponents"].items()})
 
 
@@ -206,7 +206,7 @@ def _parameters(tensors: Mapping[str, Stored], prefix: str) -> dict[Tensor, dict
                 continue
             require(name and kind in STATE, f"tensor {key} is none of {', '.join(STATE)}")
             require(kind != "second_moment" or (values >= 0).all(), f"tensor {key} is negative")
-            found.setdefault(Tensor.named(name), {})[kind] = values.astype(np.int64)
+            found.setdefault(Tensor.parse(name), {})[kind] = values.astype(np.int64)
     return found
 
 

@@ -15,8 +15,8 @@ from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.training_device import TrainingDevice
-from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.boards import Boards
+from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.launched import Launched, LaunchedDevice
 from hypercast.host.training.planned_training import plan_training
 from hypercast.host.training.run_folder import RunFolder
@@ -79,7 +79,7 @@ class Deployment:
 
     Attributes
     ----------
-    training : Training or ApartTraining
+    training : Training or DistributedTraining
         What is trained, prepared.
     """
 
@@ -104,10 +104,10 @@ class Deployment:
         if goes_on and not self._group:
             assignment = goes_on.assignment(assignment)
         leads = not (self._group and self._group.rank)
-        self.training: Training | ApartTraining
+        self.training: Training | DistributedTraining
         if source and not source.graph and self._count > 1 and leads \
                 and not wanted.sampling.sampler:
-            self.training = ApartTraining(
+            self.training = DistributedTraining(
                 source, wanted.stopping, wanted.model, wanted.device, wanted.recipe, check=check,
                 boards=self._count, assignment=assignment, cluster=self._cluster,
                 progress=progress)
@@ -134,7 +134,7 @@ class Deployment:
             Gives what to do where a signal has ended processes that were started from here.
         """
         if not self._launched:
-            if isinstance(self.training, ApartTraining):
+            if isinstance(self.training, DistributedTraining):
                 assert self._group
                 return self.training.open(self._group)
             return self.training.open(group=self._group, waves=waves, transport=self._transport,
@@ -159,5 +159,5 @@ class Deployment:
 
     def close(self) -> None:
         """End the process that prepares the training, if there is one."""
-        if isinstance(self.training, ApartTraining):
+        if isinstance(self.training, DistributedTraining):
             self.training.close()

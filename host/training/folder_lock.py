@@ -19,7 +19,7 @@ class FolderLockError(InputError):
     """Another process writes to the folder; names it, and says what to do."""
 
 
-def _opened(path: Path) -> TextIO:
+def _open_regular(path: Path) -> TextIO:
     """The file object of a regular file, which is made if there is none; others are not waited for.
 
     Where a link leads is not opened: it would be truncated.
@@ -57,7 +57,7 @@ class FolderLock:
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         # The file stays: a process might wait for one that is no longer there.
-        self._file = _opened(folder / _NAME)
+        self._file = _open_regular(folder / _NAME)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

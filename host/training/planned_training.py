@@ -16,7 +16,7 @@ from hypercast.host.processes.child_process import in_child_process
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planning import (
     assignment_of,
-    planned,
+    choose_plan,
     planned_description,
     problem_of,
     read_plan,
@@ -63,7 +63,7 @@ def plan_training(boards: Boards, description: Description, graph: Graph | None 
     Parameters
     ----------
     boards : Boards
-        The boards, which are ``planned``.
+        The boards, which are ``choose_plan``.
     description : Description
         What is trained.
     graph : Graph, optional
@@ -74,14 +74,14 @@ def plan_training(boards: Boards, description: Description, graph: Graph | None 
     Raises
     ------
     DescriptionError
-        As ``planned`` and ``read_planned`` do.
+        As ``choose_plan`` and ``read_planned`` do.
     """
     if boards.plan:
         return read_planned(boards, description, None, graph=graph, whole=False, progress=progress)
     assert boards.described
     description, graph = _read(description, graph, progress)
     problem = problem_of(description, boards.described, graph, progress=progress)
-    plan = planned(description, problem, staleness=boards.staleness, progress=progress)
+    plan = choose_plan(description, problem, staleness=boards.staleness, progress=progress)
     return PlannedTraining(planned_description(description, problem, plan),
                            assignment_of(plan, boards.smoothing or 0.0), plan, problem)
 

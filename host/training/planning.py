@@ -33,8 +33,8 @@ from hypercast.host.training.ordering import (
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 
-__all__ = ["assignment_of", "planned", "planned_description", "problem_of", "problem_of_network",
-           "read_plan"]
+__all__ = ["assignment_of", "choose_plan", "planned_description", "problem_of",
+           "problem_of_network", "read_plan"]
 
 #: Samples whose mean the planner goes by.
 _TRIALS = 4
@@ -65,18 +65,18 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     if description.sampling.sampler:
         source = SampleSource(graph, network, recipe, description.sampling, progress=progress)
         most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
-        statistics = _sampled(source, network)
-        network = _ordered(description, network, statistics, cluster,
-                           lambda: ordered_for_samples(network, source, recipe))
+        statistics = _sample_statistics(source, network)
+        network = _order(description, network, statistics, cluster,
+                         lambda: ordered_for_samples(network, source, recipe))
         return _problem(replace(description, recipe=replace(recipe, micro_batches=most)), cluster,
                         network, statistics, samples=len(source))
-    matrix, cuts = graph.normalised(recipe.normalisation, recipe.gin_epsilon), []
+    matrix, cuts = graph.normalise(recipe.normalisation, recipe.gin_epsilon), []
     order = rank_order(graph)  # METIS divides what training gives it
     matrix = matrix[order][:, order]
     whole = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers))
     # The work of a vertex depends on the orders.
-    network = _ordered(description, network, whole, cluster,
-                       lambda: ordered_for_graph(network, graph, recipe.element_width))
+    network = _order(description, network, whole, cluster,
+                     lambda: ordered_for_graph(network, graph, recipe.element_width))
     boards = len(cluster.boards)
     if counts is None:
         counts = [count for strategy in STRATEGIES.values() for count in strategy.counts(boards)]
@@ -103,7 +103,7 @@ def _divisions(matrix: SparseArray, counts: Collection[int], work: int,
     for count in sorted(counts, reverse=True):
         if halving and alike and count & count - 1 == 0:
             while len(halving.edges) > count:
-                halving = halving.joined(matrix)
+                halving = halving.join(matrix)
             found = halving
         else:
             progress(f"dividing the graph into {count} parts")
@@ -114,7 +114,7 @@ def _divisions(matrix: SparseArray, counts: Collection[int], work: int,
             vertices.tolist(), found.edges.tolist(), found.halos.tolist(), strict=True))
 
 
-def _sampled(source: SampleSource, network: Network) -> Statistics:
+def _sample_statistics(source: SampleSource, network: Network) -> Statistics:
     """The mean of the first samples."""
     samples = [source.first, *source.epoch(0, range(1, min(_TRIALS, len(source))))]
     return Statistics(
@@ -128,14 +128,14 @@ def _sampled(source: SampleSource, network: Network) -> Statistics:
 def problem_of_network(description: Description, cluster: Cluster, network: Network,
                        statistics: Statistics) -> Problem:
     """What the planner is asked of a network on vertices and edges that are only counted."""
-    return _problem(description, cluster, _ordered(
+    return _problem(description, cluster, _order(
         description, network, statistics, cluster, lambda: ordered_for_numbers(
             network, statistics.vertices, statistics.edges, description.recipe,
             law=statistics.law, sampled=statistics.sampled)), statistics)
 
 
-def _ordered(description: Description, network: Network, statistics: Statistics, cluster: Cluster,
-             default: Callable[[], Network]) -> Network:
+def _order(description: Description, network: Network, statistics: Statistics, cluster: Cluster,
+           default: Callable[[], Network]) -> Network:
     """The network with the orders that are given, or those of ``default``, or the fastest ones.
 
     The latter are those of the fewest cycles on the cluster's first board.
@@ -160,8 +160,8 @@ def _problem(description: Description, cluster: Cluster, network: Network,
         adam=recipe.optimiser == "adam", samples=samples)
 
 
-def planned(description: Description, problem: Problem, *, staleness: bool = False,
-            progress: Callable[[str], None] = lambda text: None) -> Plan:
+def choose_plan(description: Description, problem: Problem, *, staleness: bool = False,
+                progress: Callable[[str], None] = lambda text: None) -> Plan:
     """The fastest plan that can be trained; without ``staleness``, with the bits of one board.
 
     Raises
@@ -177,7 +177,7 @@ def planned(description: Description, problem: Problem, *, staleness: bool = Fal
             raise DescriptionError(
                 f"{board.name} has elements of {board.config.element_width} bits, the training of "
                 f"{width}; give --elements {board.config.element_width}")
-    return search(problem, progress).trained(description.device.name, staleness)
+    return search(problem, progress).fastest_for(description.device.name, staleness)
 
 
 def read_plan(path: Path, problem: Problem,
@@ -193,7 +193,7 @@ def read_plan(path: Path, problem: Problem,
     try:
         return plan, assignment_of(plan, smoothing)
     except DescriptionError as error:
-        raise error.placed(str(path)) from error
+        raise error.at(str(path)) from error
 
 
 def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:

@@ -131,7 +131,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
                 loss_weights: npt.ArrayLike | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
-    combining = network.ordered(layer.orders[0] for layer in network.layers)
+    combining = network.with_orders(layer.orders[0] for layer in network.layers)
     recipe = _counting_steps(recipe)
     progress(_ordering(graph))
     data = training_data(graph, recipe, loss_weights)
@@ -179,7 +179,7 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                 resident=source.first.origin is not None,
                 pipelined=recipe.micro_batches == 1 and len(source) >= AHEAD_STEPS)).network
         except CapacityError:
-            network = network.ordered(layer.orders[0] for layer in network.layers)
+            network = network.with_orders(layer.orders[0] for layer in network.layers)
     progress(_TRYING)
     return Prepared(InitialModel.of(network, recipe, source.first, parameters=parameters), edges)
 
@@ -189,10 +189,10 @@ def training_data(graph: Graph, recipe: Recipe,
     """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
     order = rank_order(graph)
     ranked = None if loss_weights is None else np.asarray(loss_weights, dtype=np.float64)[order]
-    graph = graph.permuted(order)
+    graph = graph.permute(order)
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
-    return (graph.normalised(recipe.normalisation, recipe.gin_epsilon), graph.features,
+    return (graph.normalise(recipe.normalisation, recipe.gin_epsilon), graph.features,
             graph.labels, graph.splits, ranked)
 
 

@@ -82,10 +82,10 @@ def read_process_records(path: Path) -> list[ProcessRecord]:
     """
     found = read_json(path)
     require(isinstance(found, list), "it holds no list")
-    return [_checked(entry, f"process {number}") for number, entry in enumerate(found, 1)]
+    return [_check(entry, f"process {number}") for number, entry in enumerate(found, 1)]
 
 
-def _checked(entry: Any, place: str) -> ProcessRecord:
+def _check(entry: Any, place: str) -> ProcessRecord:
     require(isinstance(entry, dict) and entry.keys() == {*ProcessRecord._fields},
             f"{place} has not just {', '.join(ProcessRecord._fields)}")
     record = ProcessRecord(**entry)

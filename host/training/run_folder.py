@@ -137,7 +137,7 @@ class RunFolder:
         """
         description = load_description(self.description_path, changes)
         if "order" not in (changes or {}).get("model", {}):
-            description = self._ordered(description)
+            description = self._with_orders(description)
         source = description.graph
         if data is not None:
             path = os.path.abspath(data)
@@ -153,7 +153,7 @@ class RunFolder:
                            f"Python, Trainer.of_run(..., graph=PATH)), or put it back")
         return replace(description, graph=replace(source, source=found or source.path))
 
-    def _ordered(self, description: Description) -> Description:
+    def _with_orders(self, description: Description) -> Description:
         """The description with the orders of products that the checkpoint has, if it has none."""
         model = description.model
         if model.chosen and self.has_checkpoint:

@@ -47,7 +47,7 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
     InputError
         If they do not fit each other, or there are none.
     """
-    predicted, labels = _checked(predicted, labels)
+    predicted, labels = _check(predicted, labels)
     equal = predicted == labels
     return float(np.mean(equal if equal.ndim == 1 else equal.all(axis=1)))
 
@@ -58,7 +58,7 @@ def f1(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> F1:
     A class counts in macro F1 if it is predicted or meant somewhere, or if it is a column; one that
     is neither predicted nor meant then has F1 0.
     """
-    predicted, labels = _checked(predicted, labels)
+    predicted, labels = _check(predicted, labels)
     if labels.ndim == 1:
         classes = max(predicted.max(), labels.max()) + 1
         hits = np.bincount(labels[predicted == labels], minlength=classes)
@@ -92,8 +92,8 @@ def macro_f1(predicted: IntArray | BoolArray, graph: Labelled) -> dict[str, floa
             if own.any() else None for split, own in rows.items()}
 
 
-def _checked(predicted: npt.ArrayLike,
-             labels: npt.ArrayLike) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
+def _check(predicted: npt.ArrayLike,
+           labels: npt.ArrayLike) -> tuple[IntArray, IntArray] | tuple[BoolArray, BoolArray]:
     predicted, labels = np.asarray(predicted), np.asarray(labels)
     if predicted.shape != labels.shape or labels.size == 0 or labels.ndim > 2:
         raise InputError(f"predictions of shape {predicted.shape} do not fit labels of shape "

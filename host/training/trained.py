@@ -11,7 +11,7 @@ from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.sample_source import SampleSource
-from hypercast.host.training.apart_training import ApartTraining
+from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.scores import macro_f1, measures
@@ -44,7 +44,7 @@ class Trained(abc.ABC):
     network: Network
     outline: GraphOutline
     samples: SampleSource | None
-    _training: Training | ApartTraining
+    _training: Training | DistributedTraining
 
     @property
     @abc.abstractmethod

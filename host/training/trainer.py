@@ -27,10 +27,10 @@ from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.worker import Worker
-from hypercast.host.training.apart_training import ApartTraining
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.curves import Curves
 from hypercast.host.training.deployment import Deployment, Wanted
+from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.history import History, summary
 from hypercast.host.training.launched import LaunchedDevice
 from hypercast.host.training.notebook import show_in_notebook
@@ -64,8 +64,8 @@ class Trainer(Trained):
     ----------
     graph : Graph or Source
         What to train on, or where it comes from. Of the latter, if boards are to share the whole
-        graph, the leader reads and prepares it in a process of its own (``ApartTraining``), so that
-        this one never has it.
+        graph, the leader reads and prepares it in a process of its own (``DistributedTraining``),
+        so that this one never has it.
     model : Model, optional
         What to train.
     device : Device, optional
@@ -197,7 +197,7 @@ class Trainer(Trained):
         A ``graph`` is taken instead of that of the description.
         """
         source = description.graph
-        given = source.loaded(graph) if source and graph else graph or source
+        given = source.with_graph(graph) if source and graph else graph or source
         if given is None:
             raise DescriptionError("[graph] needs source, the name of a bundled graph or a path; "
                                    "give a graph that was made in Python itself")
@@ -206,7 +206,7 @@ class Trainer(Trained):
                        sampling=description.sampling, **description.stopping.values(),
                        **recipe_values(description.recipe), **options)
         except DescriptionError as error:
-            raise description.named(error) from error
+            raise description.locate(error) from error
 
     @classmethod
     def of_run(cls, folder: str | PathLike[str], device: str = "reference", *,
@@ -272,7 +272,7 @@ class Trainer(Trained):
         return self._whole().edges
 
     def _whole(self) -> Training:
-        if isinstance(self._training, ApartTraining):
+        if isinstance(self._training, DistributedTraining):
             raise InputError("boards have parts of the graph, and none has all of it; give the "
                              "trainer a Graph instead of where it comes from")
         return self._training

@@ -224,8 +224,8 @@ class Training:
         ``group`` are the processes that train together, as many as boards.
         """
         if group:
-            share = self._joined(group)
-            return share.lead_samples(*self._shared(self.samples)) if self.samples else \
+            share = self._join(group)
+            return share.lead_samples(*self._share_arguments(self.samples)) if self.samples else \
                 share.lead_graph(self.shares())
         if self._stale:
             smoothing = self._stale.kept_smoothing
@@ -262,18 +262,18 @@ class Training:
 
     def follow(self, group: Group) -> None:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""
-        share = self._joined(group)
+        share = self._join(group)
         if self.samples:
-            share.follow_samples(*self._shared(self.samples))
+            share.follow_samples(*self._share_arguments(self.samples))
         else:
             share.follow_graph()
 
-    def _joined(self, group: Group) -> Share:
+    def _join(self, group: Group) -> Share:
         self._share = Share(group, self._assignment, self._cluster,
                             SharedDevices(self._device, self._progress))
         return self._share
 
-    def _shared(self, samples: SampleSource) -> tuple[Any, ...]:
+    def _share_arguments(self, samples: SampleSource) -> tuple[Any, ...]:
         """What every rank has of a training on samples."""
         return self.initial, self.identity, samples, self._judge
 

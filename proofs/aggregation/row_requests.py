@@ -12,7 +12,7 @@ from hypercast.proofs.lib.fifo import assert_buffered_fifo
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held
+from hypercast.proofs.words import is_held
 from hypercast.rtl import isa
 from hypercast.rtl.aggregation.row_requests import RowRequests
 
@@ -46,9 +46,9 @@ def _bench(limited: bool) -> Bench:
     m.d.comb += [
         Assume(~dut.start | ~(dut.busy | (command.valid & ~command.ready))),
         Assume(~(aggregate.indexed & aggregate.bypassed)), Assume(dut.rows <= config.channel_words),
-        Assume(held(m, records)), Assume(~records.valid | (indexed & ~dut.start)),
+        Assume(is_held(m, records)), Assume(~records.valid | (indexed & ~dut.start)),
         Assume(~wanted.ready | (under_way != 0)),
-        Assert(held(m, command)), Assert(held(m, wanted)),
+        Assert(is_held(m, command)), Assert(is_held(m, wanted)),
     ]
     enters = taken & records.p.destinations.any()
     whole = dut.start & ~aggregate.indexed & ~aggregate.bypassed

@@ -6,7 +6,7 @@ from amaranth.hdl import Assert, Assume, Cat, Module, Mux, Signal, Value
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import Handshake, held, past
+from hypercast.proofs.words import Handshake, is_held, past
 from hypercast.rtl.control.axi_lite import AxiLiteSubordinate, Response
 
 __all__ = ["PROOFS"]
@@ -17,7 +17,7 @@ def _response(error: Value) -> Value:
     return Mux(error, Value.cast(Response.SLVERR), Value.cast(Response.OKAY))
 
 
-def _kept(m: Module, valid: Value, ready: Value, payload: Value,
+def _keep(m: Module, valid: Value, ready: Value, payload: Value,
           ends: Value) -> tuple[Signal, Signal]:
     """Whether a transfer waits for its transaction to end, and what it was."""
     waits, kept = Signal(), Signal.like(payload)
@@ -48,16 +48,16 @@ def _bench() -> Bench:
     # A response begins in the cycle after its transaction has ended.
     done, refused, was_write = bus.valid & bus.done, Signal(), bus.write
     ends_write, ends_read = (done & was_write) | refused, done & ~was_write
-    has_address, address = _kept(m, axi.awvalid, axi.awready, axi.awaddr, ends_write)
-    has_data, data = _kept(m, axi.wvalid, axi.wready, Cat(axi.wdata, axi.wstrb), ends_write)
-    has_read, read_address = _kept(m, axi.arvalid, axi.arready, axi.araddr, ends_read)
+    has_address, address = _keep(m, axi.awvalid, axi.awready, axi.awaddr, ends_write)
+    has_data, data = _keep(m, axi.wvalid, axi.wready, Cat(axi.wdata, axi.wstrb), ends_write)
+    has_read, read_address = _keep(m, axi.arvalid, axi.arready, axi.araddr, ends_read)
     write_waits = has_address & has_data & ~axi.bvalid
     read_waits = has_read & ~axi.rvalid
     m.d.comb += refused.eq(~bus.valid & write_waits & ~(read_waits & bus.write)
                            & ~data[32:].all())
     error = past(m, bus.error)
     m.d.comb += [
-        *(Assert(held(m, one)) for one in responses),
+        *(Assert(is_held(m, one)) for one in responses),
         Assert(written == past(m, ends_write)), Assert(read == past(m, ends_read)),
         Assert(~written | (Value.cast(axi.bresp) == _response(error | past(m, refused)))),
         Assert(~read | (Value.cast(axi.rresp) == _response(error))),

@@ -13,7 +13,7 @@ from hypercast.proofs.lib.fifo import assert_buffered_fifo
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held
+from hypercast.proofs.words import is_held
 from hypercast.rtl.lib.burst_reader import BurstReader, read_command
 from hypercast.rtl.limits import BURST
 
@@ -35,9 +35,9 @@ def _bench(read_buffer: int) -> Bench:
     m.d.sync += under_way.eq(under_way + Mux(accepted, request.p.length, 0) - arrives)
     followed = Followed(m, depth, enters=arrives, word=words.payload, leaves=leaves)
     m.d.comb += [
-        Assume(held(m, command)), Assume(command.p.count <= config.channel_words),
+        Assume(is_held(m, command)), Assume(command.p.count <= config.channel_words),
         Assume(~words.valid | (under_way != 0)),
-        Assert(held(m, request)), Assert(held(m, dut.o)), Assert(words.ready),
+        Assert(is_held(m, request)), Assert(is_held(m, dut.o)), Assert(words.ready),
         Assert(~request.valid | ((request.p.length != 0) & (request.p.length <= burst))),
         Assert(~(dut.o.valid & followed.next) | (dut.o.payload == followed.word)),
     ]

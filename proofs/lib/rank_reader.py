@@ -9,7 +9,7 @@ from hypercast.proofs.configuration import small
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import constant, held
+from hypercast.proofs.words import constant, is_held
 from hypercast.rtl.lib.rank_reader import RankReader
 
 __all__ = ["PROOFS"]
@@ -44,8 +44,8 @@ def _bench(lanes: int) -> Bench:
     m.d.comb += [
         Assume((dut.rows >= 1) & (dut.rows <= _ROWS)), Assume(dut.panels <= _PANELS),
         Assume(~dut.start | (lists == 0)), Assume(~words.valid | (owed != 0)),
-        Assume(held(m, words)),
-        Assert(held(m, command)), Assert(held(m, dut.o)),
+        Assume(is_held(m, words)),
+        Assert(is_held(m, command)), Assert(is_held(m, dut.o)),
         Assert(~command.valid | (command.p.count == list_words)),
         Assert(~dut.o.valid | (lists != 0)),
         # What is asked for and to be asked for is what the ranks take that are left.

@@ -7,7 +7,7 @@ from hypercast.proofs.followed import Followed
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held
+from hypercast.proofs.words import is_held
 from hypercast.rtl.lib.skid_buffer import SkidBuffer
 
 __all__ = ["PROOFS", "assert_skid_buffer"]
@@ -48,7 +48,7 @@ def _bench() -> Bench:
     followed = Followed(m, 2, enters=dut.i.valid & dut.i.ready, word=dut.i.payload,
                         leaves=dut.o.valid & dut.o.ready)
     m.d.comb += [
-        Assume(held(m, dut.i)), Assert(held(m, dut.o)),
+        Assume(is_held(m, dut.i)), Assert(is_held(m, dut.o)),
         Assert(dut.i.ready == (followed.count != 2)),
         Assert(dut.o.valid == (followed.count != 0)),
     ]

@@ -9,7 +9,7 @@ from hypercast.proofs.inside import Inside
 from hypercast.proofs.lib.round_robin_arbiter import turns
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import is_held, past
 from hypercast.rtl.lib.stream_merge import StreamMerge
 
 __all__ = ["PROOFS"]
@@ -21,7 +21,7 @@ def _between(count: int) -> tuple[Module, StreamMerge, Inside, list[Value]]:
     dut = StreamMerge(3, count)
     inside = Inside(m, dut)
     for source in dut.i:
-        m.d.comb += Assume(held(m, source))
+        m.d.comb += Assume(is_held(m, source))
     return m, dut, inside, [dut.o.ready, *(signal for source in dut.i
                                            for signal in (source.valid, source.payload))]
 
@@ -33,7 +33,7 @@ def _delivers(count: int) -> Bench:
     for source, transfer in zip(dut.i, taken, strict=True):
         payload |= Mux(transfer, source.payload, 0)
     delivered = past(m, payload)
-    m.d.comb += [Assert(held(m, dut.o)), Assert(sum(taken) <= 1)]
+    m.d.comb += [Assert(is_held(m, dut.o)), Assert(sum(taken) <= 1)]
     with m.If(past(m, Cat(taken).any())):
         m.d.comb += Assert(dut.o.valid & (dut.o.payload == delivered))
     with m.If((~dut.o.valid | dut.o.ready) & Cat(source.valid for source in dut.i).any()):

@@ -7,7 +7,7 @@ from amaranth.hdl import Assert, Assume, Module
 
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import is_held, past
 from hypercast.rtl.lib.unpacker import Unpacker
 
 __all__ = ["PROOFS"]
@@ -18,8 +18,8 @@ def _bench(word_width: int, record_width: int) -> Bench:
     m = Module()
     m.submodules.dut = dut = Unpacker(word_width, record_width)
     m.d.comb += [
-        Assume(held(m, dut.i)),
-        Assert(held(m, dut.o) | past(m, dut.flush)),
+        Assume(is_held(m, dut.i)),
+        Assert(is_held(m, dut.o) | past(m, dut.flush)),
         Assert(dut.o.valid | dut.i.ready),
     ]
     return Bench(m, [dut.i.valid, dut.i.payload, dut.o.ready, dut.flush],

@@ -10,7 +10,7 @@ from hypercast.proofs.lib.skid_buffer import assert_skid_buffer
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import Handshake, constant, held, past
+from hypercast.proofs.words import Handshake, constant, is_held, past
 from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
 from hypercast.rtl.memory.axi_reader import AxiReader
@@ -29,7 +29,7 @@ def _between() -> tuple[AxiReader, Module, Inside, list[Value]]:
     request = dut.request
     constant(m, dut.base)
     m.d.comb += [
-        Assume(held(m, request)), Assume((request.p.length != 0) & (request.p.length <= BURST)),
+        Assume(is_held(m, request)), Assume((request.p.length != 0) & (request.p.length <= BURST)),
         Assume(request.p.address + request.p.length <= _CONFIG.channel_words),
     ]
     axi = dut.axi
@@ -51,7 +51,7 @@ def _asks() -> Bench:
     burst = Handshake(valid=axi.arvalid, ready=axi.arready,
                       payload=Cat(axi.araddr, axi.arlen))
     m.d.comb += [
-        Assert(held(m, burst)), Assert(axi.araddr[:size] == 0),
+        Assert(is_held(m, burst)), Assert(axi.araddr[:size] == 0),
         Assert(~axi.arvalid | (axi.arlen < BURST)),
         Assert(~axi.arvalid | (given[:words.bit_length() - 1] + axi.arlen < words)),
     ]
@@ -98,7 +98,7 @@ def _delivers() -> Bench:
     axi = dut.axi
     followed = Followed(m, 2, enters=axi.rvalid & axi.rready, word=axi.rdata,
                         leaves=dut.data.valid & dut.data.ready)
-    m.d.comb += [Assert(held(m, dut.data)), Assert(dut.data.valid == (followed.count != 0)),
+    m.d.comb += [Assert(is_held(m, dut.data)), Assert(dut.data.valid == (followed.count != 0)),
                  Assert(axi.rready == (followed.count != 2)),
                  Assert(~followed.next | (dut.data.payload == followed.word))]
     assert_skid_buffer(m, inside, "words.", dut.data.valid, dut.data.payload, followed)
@@ -118,7 +118,7 @@ def _quiesces() -> Bench:
         Assume(~axi.rvalid | (under_way != 0)), Assume(~asked | dut.quiesce),
         Assert(under_way + axi.arvalid <= OUTSTANDING),
         Assert(inside.signal("outstanding") == under_way + axi.arvalid),
-        Assert(dut.unfinished == (under_way + axi.arvalid != 0)), Assert(held(m, burst)),
+        Assert(dut.unfinished == (under_way + axi.arvalid != 0)), Assert(is_held(m, burst)),
         Assert(~asked | axi.rready), Assert(~asked | ~axi.arvalid | past(m, axi.arvalid)),
     ]
     return Bench(m, [dut.quiesce, *inputs], [

@@ -13,7 +13,7 @@ from hypercast.proofs.lib.fifo import assert_fifo, place
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requested import Requested
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import Handshake, constant, held, past
+from hypercast.proofs.words import Handshake, constant, is_held, past
 from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory import axi_writer
 from hypercast.rtl.memory.axi4 import BOUNDARY, Response, offset_width
@@ -53,9 +53,9 @@ def _bench() -> Bench:
     m.d.sync += [granted.eq(granted + accepted - axi.bvalid),
                  complete.eq(complete + ended - axi.bvalid)]
     m.d.comb += [
-        Assume(held(m, write)),
+        Assume(is_held(m, write)),
         Assume(~axi.bvalid | ((granted != 0) & (complete != 0))),
-        Assert(held(m, bursts)), Assert(held(m, beats)), Assert(axi.awaddr[:size] == 0),
+        Assert(is_held(m, bursts)), Assert(is_held(m, beats)), Assert(axi.awaddr[:size] == 0),
         Assert(~axi.awvalid | (axi.awlen < BURST)), Assert(granted + axi.awvalid <= most),
         Assert(~axi.awvalid | (given[:words.bit_length() - 1] + axi.awlen < words)),
         Assert(~(axi.wvalid & followed.next) | (axi.wdata == followed.word)),

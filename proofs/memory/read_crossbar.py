@@ -10,7 +10,7 @@ from hypercast.proofs.configuration import small
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held
+from hypercast.proofs.words import is_held
 from hypercast.rtl.limits import BURST
 from hypercast.rtl.memory import read_crossbar
 
@@ -46,17 +46,17 @@ def _bench(client: int) -> Bench:
     inputs = []
     for one, channels in zip(dut.clients, _CHANNELS, strict=True):
         request = one.request
-        m.d.comb += [Assume(held(m, request)),
+        m.d.comb += [Assume(is_held(m, request)),
                      Assume((request.p.length != 0) & (request.p.length <= BURST))]
         if len(channels) == 1:
             m.d.comb += Assume(~request.valid | (request.p.channel == channels[0]))
-        m.d.comb += Assert(held(m, one.data))
+        m.d.comb += Assert(is_held(m, one.data))
         inputs += [request.valid, request.payload, one.data.ready]
     memories = []
     for request, words in zip(dut.read_request, dut.read_data, strict=True):
         comes = words.valid & words.ready
         memory = _Words(m, request.valid & request.ready, request.p.length, comes)
-        m.d.comb += [Assert(held(m, request)), Assume(held(m, words)),
+        m.d.comb += [Assert(is_held(m, request)), Assume(is_held(m, words)),
                      Assume(~words.valid | (memory.due != 0))]
         memories.append(memory)
         inputs += [request.ready, words.valid, words.payload]

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Assume, Cat, Module, Mux
 from hypercast.proofs.configuration import small
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import is_held, past
 from hypercast.rtl.memory.write_crossbar import WriteCrossbar
 
 __all__ = ["PROOFS"]
@@ -21,7 +21,7 @@ def _bench(clients: int) -> Bench:
     requests = [client.request for client in dut.clients]
     for client in dut.clients:
         m.d.comb += [
-            Assume(held(m, client.request)),
+            Assume(is_held(m, client.request)),
             Assert(client.idle == (dut.channel_idle.all()
                                    & ~Cat(write.valid for write in dut.write).any())),
         ]
@@ -33,7 +33,7 @@ def _bench(clients: int) -> Bench:
             payload |= Mux(one, Cat(request.p.address, request.p.data), 0)
         some, expected = past(m, Cat(taken).any()), past(m, payload)
         m.d.comb += [
-            Assert(held(m, write)), Assert(sum(taken) <= 1),
+            Assert(is_held(m, write)), Assert(sum(taken) <= 1),
             Assert(dut.written[number] == (write.valid & write.ready)),
             Assert(~some | (Cat(write.p.address, write.p.data) == expected)),
             Assert(write.valid == (some | past(m, write.valid & ~write.ready))),

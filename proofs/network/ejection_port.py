@@ -13,7 +13,7 @@ from hypercast.proofs.lib.skid_buffer import assert_skid_buffer
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.requests import assert_one_hot, in_effect, is_top, waits
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import is_held, past
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network.ejection_port import EjectionPort
 
@@ -48,7 +48,7 @@ def _bench(count: int) -> Bench:
                         leaves=dut.eject.valid & dut.eject.ready)
     output = dut.eject.payload.as_value()
     m.d.comb += [
-        Assert(held(m, dut.eject)), Assert(~followed.next | (output == followed.word)),
+        Assert(is_held(m, dut.eject)), Assert(~followed.next | (output == followed.word)),
         Assert(dut.eject.valid == (followed.count != 0)),
         Assert(~dut.eject.ready | (dut.grants.any() == dut.requests.any())),
         Assert(inside.signal("granted") == granted),

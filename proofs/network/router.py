@@ -14,7 +14,7 @@ from amaranth.lib import data, stream, wiring
 from hypercast.proofs.configuration import small
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import constant, held, past
+from hypercast.proofs.words import constant, is_held, past
 from hypercast.rtl.config import Config
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.network import routing
@@ -53,10 +53,10 @@ def _between(config: Config) -> tuple[
     frame = Signal(FRAME_WIDTH)
     m.d.sync += frame.eq(frame + _FRAMES)
     m.d.comb += dut.frame.eq(frame)
-    m.d.comb += [Assume(held(m, dut.inject)), Assume(dut.inject.payload.source == 0)]
+    m.d.comb += [Assume(is_held(m, dut.inject)), Assume(dut.inject.payload.source == 0)]
     _assume_plain(m, dut.inject.payload, 0)
     for port in dut.eject:
-        m.d.comb += Assert(held(m, port))
+        m.d.comb += Assert(is_held(m, port))
     for dimension, link in enumerate(dut.incoming):
         _assume_plain(m, link.flit, frame)
         for plane in range(config.planes):

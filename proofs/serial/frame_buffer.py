@@ -8,7 +8,7 @@ from amaranth.hdl import Assert, Assume, Module, Mux, Signal
 from hypercast.proofs.inside import Inside
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held, past
+from hypercast.proofs.words import is_held, past
 from hypercast.rtl.serial.frame_buffer import FrameBuffer
 
 __all__ = ["PROOFS"]
@@ -28,7 +28,7 @@ def _bench(depth: int) -> Bench:
     kept = Signal(len(dut.word.as_value()))
     m.d.comb += [
         Assume(~(dut.write & dut.discard)), Assume(~dut.write | (good + frame < depth)),
-        Assert(held(m, dut.o)), Assert(~dut.o.valid | (good != 0)),
+        Assert(is_held(m, dut.o)), Assert(~dut.o.valid | (good != 0)),
     ]
     with m.If(dut.write & dut.word.last):
         m.d.sync += [good.eq(good + frame + 1 - taken), frame.eq(0)]

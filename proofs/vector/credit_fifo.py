@@ -10,7 +10,7 @@ from hypercast.proofs.inside import Inside
 from hypercast.proofs.lib.fifo import assert_buffered_fifo
 from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
-from hypercast.proofs.words import held
+from hypercast.proofs.words import is_held
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 
 __all__ = ["PROOFS"]
@@ -27,7 +27,7 @@ def _bench(depth: int) -> Bench:
     m.d.comb += [
         Assume(~dut.take | dut.credit),
         Assume(~dut.push | (under_way != 0)),
-        Assert(held(m, dut.o)),
+        Assert(is_held(m, dut.o)),
         Assert(~(dut.o.valid & followed.next) | (dut.o.payload == followed.word)),
         Assert(dut.credit == (under_way + followed.count != depth)),
         Assert(inside.signal("used") == under_way + followed.count),

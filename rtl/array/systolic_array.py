@@ -15,7 +15,7 @@ from hypercast.rtl.limits import array_cycles
 __all__ = ["SystolicArray"]
 
 
-def _delayed(m: Module, value: Value, cycles: int) -> Value:
+def _delay(m: Module, value: Value, cycles: int) -> Value:
     """``value`` after ``cycles`` registers."""
     for _ in range(cycles):
         register = Signal(value.shape())
@@ -24,14 +24,14 @@ def _delayed(m: Module, value: Value, cycles: int) -> Value:
     return value
 
 
-def _chosen(m: Module, values: list[Value], choice: Value) -> Value:
+def _choose(m: Module, values: list[Value], choice: Value) -> Value:
     """``values[choice]``, of a power of two of them; a register after every choice among four."""
     while len(values) > 1:
         for bit in choice[:2]:
             values = [Mux(bit, odd, even)
                       for even, odd in zip(values[::2], values[1::2], strict=True)]
-        values = [_delayed(m, value, 1) for value in values]
-        choice = _delayed(m, choice[2:], 1)
+        values = [_delay(m, value, 1) for value in values]
+        choice = _delay(m, choice[2:], 1)
     return values[0]
 
 
@@ -161,19 +161,19 @@ class SystolicArray(wiring.Component):
         # The left operand starts a cycle after the right one, which passes a shadow register first.
         for lane in range(lanes):
             left = Mux(self.valid, self.left[lane], 0)
-            down = _delayed(m, Mux(self.gradient, self.right[lane], self.weights[lane]), lane)
-            out = _chosen(m, [row[lane].sum for row in cells], _delayed(m, finished, lane))
+            down = _delay(m, Mux(self.gradient, self.right[lane], self.weights[lane]), lane)
+            out = _choose(m, [row[lane].sum for row in cells], _delay(m, finished, lane))
             m.d.comb += [
-                cells[lane][0].left.eq(_delayed(m, left, lane + 1)),
+                cells[lane][0].left.eq(_delay(m, left, lane + 1)),
                 cells[lane][0].shadow_left.eq(down),
                 cells[0][lane].shadow_above.eq(down),
-                self.result[lane].eq(_delayed(m, out, lanes - 1 - lane)),
+                self.result[lane].eq(_delay(m, out, lanes - 1 - lane)),
             ]
         m.d.comb += self.result_valid.eq(valids[-1])
 
         m.submodules.tile_sums = tile_sums = TileSums(self._config)
-        ended = _delayed(m, Cat(self.first & self.gradient, self.closes),
-                         self.sums_latency - TileSums.LATENCY)
+        ended = _delay(m, Cat(self.first & self.gradient, self.closes),
+                       self.sums_latency - TileSums.LATENCY)
         m.d.comb += [
             Cat(tile_sums.start, tile_sums.wanted).eq(ended),
             tile_sums.row.eq(self.result),

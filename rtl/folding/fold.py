@@ -35,7 +35,7 @@ from hypercast.rtl.folding.dependencies import (
     shared_registers,
 )
 from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist, number
-from hypercast.rtl.folding.netlist_registers import NetlistRegister, registers, uncontrolled
+from hypercast.rtl.folding.netlist_registers import NetlistRegister, registers, remove_controls
 from hypercast.rtl.folding.slots import Slots
 from hypercast.rtl.folding.stages import Stages
 
@@ -146,7 +146,7 @@ class _Folding:
                     cell, _, place = netlist.drivers.get(bit, (None, None, 0))
                     if cell not in self._registers:
                         raise FoldingError(f"output {name} is no register")
-                    register = uncontrolled(netlist, self._second(self._registers[cell]))
+                    register = remove_controls(netlist, self._second(self._registers[cell]))
                     self._registers[cell] = register
                     bit = register.data[place]
                 bits.append(bit)
@@ -166,7 +166,7 @@ class _Folding:
         slot = self._time.number(0)
         last = self._netlist.gate("$reduce_and", A=slot)
         for name in sorted(names):  # a set's order differs from run to run
-            register = uncontrolled(self._netlist, self._registers[name])
+            register = remove_controls(self._netlist, self._registers[name])
             self._netlist.flip_flops(f"{name}$shared", register.data, register.output, enable=last,
                                      initial=self._time.initial(register.output))
 
@@ -183,7 +183,7 @@ class _Folding:
         for (ahead, late, enable, reset), members in list(groups.items()):
             small = sum(len(register.output) for register in members) < _GROUP
             if small and (enable, reset) != ("1", "0"):
-                groups[ahead, late, "1", "0"] += [uncontrolled(self._netlist, register)
+                groups[ahead, late, "1", "0"] += [remove_controls(self._netlist, register)
                                                   for register in members]
                 del groups[ahead, late, enable, reset]
         return groups

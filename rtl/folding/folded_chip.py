@@ -106,7 +106,7 @@ class FoldedChip(wiring.Component):
             m.d.comb += getattr(core, name).eq(getattr(control, name))
         for name in ("busy", "peak", "error", "progress", "response", "response_valid"):
             for index, port in enumerate(getattr(control, name)):
-                m.d.comb += port.eq(self._held(m, core, name, index))
+                m.d.comb += port.eq(self._hold(m, core, name, index))
 
         members = Link(config).members
         for dimension in range(config.dimensions):
@@ -122,7 +122,7 @@ class FoldedChip(wiring.Component):
                          received.eq(link.incoming)]
         return m
 
-    def _held(self, m: Module, core: Converted, name: str, index: int) -> Value:
+    def _hold(self, m: Module, core: Converted, name: str, index: int) -> Value:
         """A core's output, in the last slot."""
         output = getattr(core, name)
         if index == self._config.cores - 1:

@@ -6,7 +6,7 @@ from typing import Any
 
 from hypercast.rtl.folding.netlist import CONSTANTS, Bit, Netlist
 
-__all__ = ["KINDS", "NetlistRegister", "registers", "uncontrolled"]
+__all__ = ["KINDS", "NetlistRegister", "registers", "remove_controls"]
 
 #: Yosys' cells that are registers here: with an enable, with a synchronous reset.
 KINDS = {"$dff": (False, False), "$dffe": (True, False), "$sdff": (False, True),
@@ -75,7 +75,7 @@ def registers(netlist: Netlist) -> dict[str, NetlistRegister]:
     return found
 
 
-def uncontrolled(netlist: Netlist, register: NetlistRegister) -> NetlistRegister:
+def remove_controls(netlist: Netlist, register: NetlistRegister) -> NetlistRegister:
     """A register that does the same without enable and reset; multiplexers are added."""
     data = _multiplexer(netlist, register.enable, register.data, register.held)
     data = _multiplexer(netlist, register.reset, list(register.reset_value), data)

@@ -67,12 +67,12 @@ class _Cuts:
             stage = stages[id(cell)]
             for port, bits in cell["connections"].items():
                 if cell["port_directions"][port] == "input":
-                    cell["connections"][port] = [self._known(bit, stage) for bit in bits]
+                    cell["connections"][port] = [self._known_net(bit, stage) for bit in bits]
 
     def _stage(self, bit: Bit) -> int:
         return int(self._arrivals.of(bit) / _LEVELS)
 
-    def _known(self, bit: Bit, stage: int) -> Bit:
+    def _known_net(self, bit: Bit, stage: int) -> Bit:
         """A net, from a flip-flop if it is known in an earlier stage."""
         if bit in CONSTANTS or bit in self._changing or self._stage(bit) >= stage:
             return bit

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import EPSILON_EXPONENT_WIDTH, EPSILON_WIDTH, LOSS_WEIGHT_ONE
 from hypercast.rtl.lib.delay_line import DelayLine
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 from hypercast.rtl.vector.reciprocal import Reciprocal
 from hypercast.rtl.vector.requantizer import Requantizer
 from hypercast.rtl.vector.second_moment import SecondMoment
@@ -58,7 +58,7 @@ class AdamDirection(wiring.Component):
         m.d.comb += reciprocal.weight.eq(LOSS_WEIGHT_ONE)
         mantissa = self.second_moment.mantissa
         m.d.comb += square_root.i.eq(Cat(C(0, len(square_root.i) - len(mantissa)), mantissa))
-        exponent = delayed(m, self.second_moment.exponent, SquareRoot.LATENCY)
+        exponent = delay_by(m, self.second_moment.exponent, SquareRoot.LATENCY)
 
         # The one of root and epsilon with the smaller exponent is shifted to the other's.
         apart = Signal(signed(6))
@@ -84,11 +84,11 @@ class AdamDirection(wiring.Component):
             signed(32), SquareRoot.LATENCY + _ADD + Reciprocal.LATENCY)
         product = Signal(signed(len(momentum.o) + len(reciprocal.o)))
         m.d.comb += [momentum.i.eq(self.momentum), product.eq(momentum.o * reciprocal.o)]
-        product = delayed(m, product, _MULTIPLY)
+        product = delay_by(m, product, _MULTIPLY)
         m.submodules.requantizer = requantizer = Requantizer(1, _ZEROS + len(product), 32)
         m.d.comb += [
             requantizer.i[0].eq(Cat(C(0, _ZEROS), product).as_signed()),
-            requantizer.shift.eq(delayed(m, shift, Reciprocal.LATENCY + _MULTIPLY)),
+            requantizer.shift.eq(delay_by(m, shift, Reciprocal.LATENCY + _MULTIPLY)),
             self.o.eq(requantizer.o[0]),
             self.saturated.eq(requantizer.saturated),
         ]

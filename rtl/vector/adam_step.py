@@ -9,7 +9,7 @@ from hypercast.rtl.isa import EPSILON_EXPONENT_WIDTH, EPSILON_WIDTH, FACTOR_WIDT
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.limits import ADAM_CYCLES
 from hypercast.rtl.vector.adam_direction import AdamDirection
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 from hypercast.rtl.vector.second_moment import SecondMoment, SecondMomentUnit
 
 __all__ = ["AdamStep"]
@@ -66,7 +66,7 @@ class AdamStep(wiring.Component):
             unit.i.eq(self.second_moment),
             path.epsilon.eq(self.epsilon),
             path.epsilon_exponent.eq(self.epsilon_exponent),
-            path.momentum.eq(delayed(m, self.momentum, unit.LATENCY)),
+            path.momentum.eq(delay_by(m, self.momentum, unit.LATENCY)),
             path.second_moment.eq(unit.o),
             delay.i.eq(unit.o),
             self.direction.eq(path.o),

@@ -19,7 +19,7 @@ from hypercast.rtl.vector.drain_writer import DrainWriter, drained_row
 from hypercast.rtl.vector.epilogue import Epilogue
 from hypercast.rtl.vector.keep_stream import KeepStream
 from hypercast.rtl.vector.mask_reader import MaskReader
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 from hypercast.rtl.vector.ports import write_request
 
 __all__ = ["Drain"]
@@ -190,8 +190,8 @@ class Drain(wiring.Component):
         m.d.comb += [
             epilogue.row.eq(Mux(operands.source == isa.DrainSource.ARRAY, self.array.data,
                                 self.aggregation.data)),
-            epilogue.valid.eq(delayed(m, go, latency)),
-            epilogue.keep.eq(delayed(m, kept, latency)),
+            epilogue.valid.eq(delay_by(m, go, latency)),
+            epilogue.keep.eq(delay_by(m, kept, latency)),
             epilogue.bias.eq(bias.bias),
             epilogue.relu.eq(operands.relu),
             epilogue.shift.eq(self.issue.shift),

@@ -10,7 +10,7 @@ from hypercast.rtl.isa import FACTOR_ONE, FACTOR_WIDTH, SHIFT_WIDTH
 from hypercast.rtl.layouts import accumulator_row
 from hypercast.rtl.lib.adder import sum_of
 from hypercast.rtl.vector.bias_aligner import aligned_row
-from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
+from hypercast.rtl.vector.pipeline import delay_by, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
 
 __all__ = ["Epilogue"]
@@ -83,7 +83,7 @@ class Epilogue(wiring.Component):
         m.submodules.scaler = scaler = Requantizer(lanes, product_width, element)
 
         sums = Signal(data.ArrayLayout(signed(sum_width), lanes))
-        summed_keep = delayed(m, self.keep, 1)
+        summed_keep = delay_by(m, self.keep, 1)
         selected = Signal.like(sums)
         mask = Signal(lanes)
         for lane in range(lanes):
@@ -103,13 +103,13 @@ class Epilogue(wiring.Component):
         m.d.comb += [
             requantizer.i.eq(selected),
             requantizer.shift.eq(self.shift),
-            scaler.i.eq(delayed(m, product, 1)),
+            scaler.i.eq(delay_by(m, product, 1)),
             scaler.shift.eq(FACTOR_WIDTH),
             self.word.eq(scaler.o),
         ]
 
-        selected_valid = delayed(m, self.valid, 2)
-        rounded_valid = delayed(m, selected_valid, requantizer.LATENCY)
+        selected_valid = delay_by(m, self.valid, 2)
+        rounded_valid = delay_by(m, selected_valid, requantizer.LATENCY)
         with m.If(selected_valid):
             m.d.sync += self.magnitude.eq(magnitude(selected))
         with m.Else():
@@ -119,5 +119,5 @@ class Epilogue(wiring.Component):
         with m.Else():
             m.d.sync += self.saturations.eq(0)
         rest = Cat(mask, selected_valid)
-        m.d.comb += Cat(self.mask, self.o_valid).eq(delayed(m, rest, self.LATENCY - 2))
+        m.d.comb += Cat(self.mask, self.o_valid).eq(delay_by(m, rest, self.LATENCY - 2))
         return m

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import SHIFT_WIDTH
 from hypercast.rtl.vector.interpolation import Interpolation
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["Exponential"]
 
@@ -75,6 +75,6 @@ class Exponential(wiring.Component):
             whole = Mux(bits[17:].any(), 31, bits[12:17])
             tables.append(table)
             m.d.comb += table.i.eq(bits[:12])
-            m.d.sync += self.o[lane].eq(table.o >> delayed(m, whole, Interpolation.LATENCY))
+            m.d.sync += self.o[lane].eq(table.o >> delay_by(m, whole, Interpolation.LATENCY))
         m.d.comb += self.fault.eq(Cat(table.fault for table in tables).any())
         return m

@@ -21,7 +21,7 @@ from hypercast.rtl.vector.loss_layouts import (
     maximum_row,
     summed_row,
 )
-from hypercast.rtl.vector.pipeline import delayed, popcount, tree, tree_latency
+from hypercast.rtl.vector.pipeline import delay_by, popcount, tree, tree_latency
 
 __all__ = ["Exponentials"]
 
@@ -138,8 +138,8 @@ class Exponentials(wiring.Component):
         ]
 
         latency = 1 + exponential.LATENCY
-        known, negative = delayed(m, counts, latency), delayed(m, positive, latency)
-        subtracted = delayed(m, own, latency)
+        known, negative = delay_by(m, counts, latency), delay_by(m, positive, latency)
+        subtracted = delay_by(m, own, latency)
         powers = Signal(exponential_group(config))
         for lane in range(lanes):
             m.d.comb += [
@@ -147,7 +147,7 @@ class Exponentials(wiring.Component):
                 powers[lane].own.eq(subtracted[lane]),
                 powers[lane].negative.eq(self.sigmoid & negative[lane]),
             ]
-        ended = delayed(m, step, latency)
+        ended = delay_by(m, step, latency)
         m.d.comb += [
             waiting.push.eq(ended.fire & ended.kept),
             waiting.i.eq(powers),
@@ -156,7 +156,7 @@ class Exponentials(wiring.Component):
         # What is summed up: the exponentials or, later, the logarithms; and distances, which are
         # known earlier and wait.
         def awaited(value: Value) -> Value:
-            return Mux(self.sigmoid, delayed(m, value, Logarithm.LATENCY), value)
+            return Mux(self.sigmoid, delay_by(m, value, Logarithm.LATENCY), value)
 
         summands, faults = [], [exponential.fault]
         for lane in range(lanes):
@@ -165,13 +165,13 @@ class Exponentials(wiring.Component):
             m.d.comb += logarithm.i.eq(powers[lane].power)
             summands.append(Mux(self.sigmoid, logarithm.o, powers[lane].power))
         group_total = tree(m, summands, add)
-        own = delayed(m, own, 1 + exponential.BITS_LATENCY)
+        own = delay_by(m, own, 1 + exponential.BITS_LATENCY)
         distances = (Mux(*pair, 0) for pair in zip(own, exponential.bits, strict=True))
         group_own = tree(m, distances, add)
-        group_own = awaited(delayed(m, group_own, exponential.LATENCY - exponential.BITS_LATENCY))
+        group_own = awaited(delay_by(m, group_own, exponential.LATENCY - exponential.BITS_LATENCY))
 
         # Sums of the row.
-        summed = step.shape()(awaited(delayed(m, ended, tree_latency(lanes)).as_value()))
+        summed = step.shape()(awaited(delay_by(m, ended, tree_latency(lanes)).as_value()))
         row = results.i
         sums = {"total": group_total, "own": group_own, "correct": summed.correct,
                 "wrong": summed.wrong}

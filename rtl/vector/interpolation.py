@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.errors import InputError
 from hypercast.rtl.lib.parity_memory import ParityMemory
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["Interpolation"]
 
@@ -19,7 +19,7 @@ _PIECES = 64
 
 
 class Interpolation(wiring.Component):
-    """Interpolates one value per cycle, as ``arithmetic._interpolated`` does.
+    """Interpolates one value per cycle, as ``arithmetic._interpolate`` does.
 
     Parameters
     ----------
@@ -72,9 +72,9 @@ class Interpolation(wiring.Component):
 
         # The end of the table is that of its last piece.
         end = self.i[-1]
-        rest = delayed(m, Cat(self.i[:self._rest_bits], end), 1)
+        rest = delay_by(m, Cat(self.i[:self._rest_bits], end), 1)
         product = Signal(len(rest) + len(found.step))
-        value = delayed(m, found.value, 1)
+        value = delay_by(m, found.value, 1)
         distance = product >> self._rest_bits
         m.d.comb += [
             port.addr.eq(self.i[self._rest_bits:-1] | end.replicate(len(port.addr))),

@@ -15,7 +15,7 @@ from hypercast.rtl.vector.loss_layouts import (
     exponential_group,
     group_limit,
 )
-from hypercast.rtl.vector.pipeline import delayed, magnitude, popcount
+from hypercast.rtl.vector.pipeline import delay_by, magnitude, popcount
 from hypercast.rtl.vector.requantizer import Requantizer
 from hypercast.rtl.vector.sigmoid_factor import SigmoidFactor
 
@@ -96,19 +96,19 @@ class LossGradient(wiring.Component):
 
         def awaited(value: Value, cycles: int) -> Value:
             """``value`` after some cycles, and after those that factors of sigmoids take."""
-            value = delayed(m, value, cycles)
-            return Mux(self.sigmoid, delayed(m, value, factor.LATENCY), value)
+            value = delay_by(m, value, cycles)
+            return Mux(self.sigmoid, delay_by(m, value, factor.LATENCY), value)
 
         trained = fire & row.trained
-        reciprocal = delayed(m, row.reciprocal, 1)
+        reciprocal = delay_by(m, row.reciprocal, 1)
         n, weight = awaited(row.n, 2), awaited(row.weight, 2)
-        m.d.comb += factor.weight.eq(delayed(m, row.weight, 1))
+        m.d.comb += factor.weight.eq(delay_by(m, row.weight, 1))
         gradient = Signal(data.ArrayLayout(signed(GRADIENT_WIDTH), lanes))
         for lane in range(lanes):
             entry = self.powers.payload[lane]
             power = Mux(trained, entry.power, 0)
-            m.d.comb += factor.i[lane].eq(delayed(m, power, 1))
-            product = delayed(
+            m.d.comb += factor.i[lane].eq(delay_by(m, power, 1))
+            product = delay_by(
                 m, awaited(power, 1) * Mux(self.sigmoid, factor.o[lane], reciprocal), 1)
             own = awaited(trained & entry.own, 2)
             probability, label = Signal(GRADIENT_WIDTH), Signal(GRADIENT_WIDTH)

@@ -16,7 +16,7 @@ from hypercast.rtl.vector.loss_layouts import (
     labelled_group,
     maximum_row,
 )
-from hypercast.rtl.vector.pipeline import delayed, tree, tree_latency
+from hypercast.rtl.vector.pipeline import delay_by, tree, tree_latency
 
 __all__ = ["Maximum"]
 
@@ -93,7 +93,7 @@ class Maximum(wiring.Component):
             number = Cat(C(lane, lane_bits), group)
             logit = Mux(number < self.classes, self.i.p.logits[lane],
                         C(least, signed(config.element_width)))
-            keys.append(delayed(m, Cat(~number, logit).as_signed(), 1))
+            keys.append(delay_by(m, Cat(~number, logit).as_signed(), 1))
         key = tree(m, keys, lambda a, b: Mux(a > b, a, b))
 
         shape = data.StructLayout({
@@ -106,7 +106,7 @@ class Maximum(wiring.Component):
             tag.last.eq(last),
             tag.label.eq(self.labels.payload),
         ]
-        tag = delayed(m, tag, 1 + tree_latency(lanes))
+        tag = delay_by(m, tag, 1 + tree_latency(lanes))
         best, larger = Signal.like(key), Signal.like(key)
         m.d.comb += larger.eq(Mux(tag.first | (key > best), key, best))
         with m.If(tag.fire):

@@ -11,7 +11,7 @@ from hypercast.rtl.limits import CLASSES, row_interval
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
 from hypercast.rtl.vector.logarithm import Logarithm
 from hypercast.rtl.vector.loss_layouts import NormalizedRow, summed_row
-from hypercast.rtl.vector.pipeline import bit_length, delayed
+from hypercast.rtl.vector.pipeline import bit_length, delay_by
 from hypercast.rtl.vector.reciprocal import Reciprocal
 
 __all__ = ["Normalizer"]
@@ -89,7 +89,7 @@ class Normalizer(wiring.Component):
         ]
 
         # The sum is moved up until its highest bit is set.
-        total = delayed(m, row.total, 1)
+        total = delay_by(m, row.total, 1)
         length = Signal(5)
         n = Signal(4)
         normalized = Signal(26)
@@ -100,34 +100,34 @@ class Normalizer(wiring.Component):
         ]
 
         # Its logarithm, and the loss.
-        own = delayed(m, row.own, self._NORMALIZED)
-        base = own + Mux(self.sigmoid, delayed(m, total, 1), n << 12)
+        own = delay_by(m, row.own, self._NORMALIZED)
+        base = own + Mux(self.sigmoid, delay_by(m, total, 1), n << 12)
         loss = Signal.like(self.loss)
         product = Signal(len(loss) + len(row.weight))
         m.d.comb += [logarithm.i.eq(normalized[9:25]), self.fault.eq(logarithm.fault)]
         m.d.sync += [
-            loss.eq(delayed(m, base, Logarithm.LATENCY) + Mux(self.sigmoid, 0, logarithm.o)),
-            product.eq(loss * delayed(m, row.weight, self.LOSS_LATENCY - 2)),
+            loss.eq(delay_by(m, base, Logarithm.LATENCY) + Mux(self.sigmoid, 0, logarithm.o)),
+            product.eq(loss * delay_by(m, row.weight, self.LOSS_LATENCY - 2)),
             self.loss.eq(product >> 15),
         ]
         m.d.comb += [
             self.loss_valid.eq(
-                delayed(m, fire & (row.split != isa.Split.NONE), self.LOSS_LATENCY)),
-            self.split.eq(delayed(m, row.split, self.LOSS_LATENCY)),
-            self.correct.eq(delayed(m, row.correct, self.LOSS_LATENCY)),
-            self.wrong.eq(delayed(m, row.wrong, self.LOSS_LATENCY)),
+                delay_by(m, fire & (row.split != isa.Split.NONE), self.LOSS_LATENCY)),
+            self.split.eq(delay_by(m, row.split, self.LOSS_LATENCY)),
+            self.correct.eq(delay_by(m, row.correct, self.LOSS_LATENCY)),
+            self.wrong.eq(delay_by(m, row.wrong, self.LOSS_LATENCY)),
         ]
 
         # Its reciprocal, which takes longer.
         trained = self.train & (row.split == isa.Split.TRAIN)
         m.d.comb += [
-            reciprocal.enter.eq(delayed(m, fire, self._NORMALIZED)),
+            reciprocal.enter.eq(delay_by(m, fire, self._NORMALIZED)),
             reciprocal.divisor.eq(normalized),
-            reciprocal.weight.eq(delayed(m, row.weight, self._NORMALIZED)),
-            results.push.eq(delayed(m, fire, self.LATENCY)),
-            results.i.weight.eq(delayed(m, row.weight, self.LATENCY)),
-            results.i.trained.eq(delayed(m, trained, self.LATENCY)),
-            results.i.n.eq(delayed(m, n, Reciprocal.LATENCY)),
+            reciprocal.weight.eq(delay_by(m, row.weight, self._NORMALIZED)),
+            results.push.eq(delay_by(m, fire, self.LATENCY)),
+            results.i.weight.eq(delay_by(m, row.weight, self.LATENCY)),
+            results.i.trained.eq(delay_by(m, trained, self.LATENCY)),
+            results.i.n.eq(delay_by(m, n, Reciprocal.LATENCY)),
             results.i.reciprocal.eq(reciprocal.o),
         ]
         return m

@@ -7,10 +7,10 @@ from operator import or_
 
 from amaranth.hdl import Module, Mux, Signal, Value, ValueLike
 
-__all__ = ["bit_length", "delayed", "magnitude", "popcount", "tree", "tree_latency"]
+__all__ = ["bit_length", "delay_by", "magnitude", "popcount", "tree", "tree_latency"]
 
 
-def delayed(m: Module, value: ValueLike, cycles: int) -> Value:
+def delay_by(m: Module, value: ValueLike, cycles: int) -> Value:
     """``value`` after ``cycles`` registers (of module ``m``, domain ``sync``)."""
     for _ in range(cycles):
         register = Signal.like(value)
@@ -54,7 +54,7 @@ def tree(m: Module, values: Iterable[Value], combine: Callable[[Value, Value], V
     while len(values) > 1:
         for _ in range(min(2, len(values).bit_length() - 1)):
             values = [combine(*pair) for pair in zip(values[::2], values[1::2], strict=True)]
-        values = [delayed(m, value, 1) for value in values]
+        values = [delay_by(m, value, 1) for value in values]
     return values[0]
 
 

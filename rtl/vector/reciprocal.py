@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.errors import InputError
 from hypercast.rtl.isa import RECORD_WIDTH
 from hypercast.rtl.limits import QUOTIENT_CYCLES
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["Reciprocal"]
 
@@ -72,7 +72,7 @@ class Reciprocal(wiring.Component):
             if self._interval > 1:
                 state = tuple(Mux(entering, before, own)
                               for before, own in zip(state, held, strict=True))
-                entering = delayed(m, entering, self._interval)
+                entering = delay_by(m, entering, self._interval)
             divisor, remainder, quotient = state
             for _ in range(_RADIX_BITS):
                 # The divisor is added to twice a negative remainder, and subtracted from twice any

@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.errors import InputError
 from hypercast.rtl.isa import SHIFT_WIDTH
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["Requantizer"]
 
@@ -61,7 +61,7 @@ class Requantizer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        coarse, fine = self.shift[3:], delayed(m, self.shift[:3], 1)
+        coarse, fine = self.shift[3:], delay_by(m, self.shift[:3], 1)
         for lane in range(self._lanes):
             # Below the integer part there is one bit of fraction, and below that the sticky bit.
             # The integer part may have one bit more than the output, until it is rounded.
@@ -71,19 +71,19 @@ class Requantizer(wiring.Component):
             kept = min(wanted + 7, len(value))
             moved, sticky, beyond = Signal(kept), Signal(), Signal()
             m.d.sync += [
-                moved.eq(_shifted(m, value, coarse, 8, kept)),
+                moved.eq(_shift(m, value, coarse, 8, kept)),
                 sticky.eq(_below(value, coarse, 8)),
                 beyond.eq(_overflows(value, coarse, 8, kept)),
             ]
 
             quotient, rest = Signal(signed(wanted - 1)), Signal()
             outside, negative = Signal(), Signal()
-            both = _shifted(m, moved, fine, 1, wanted)
+            both = _shift(m, moved, fine, 1, wanted)
             m.d.sync += [
                 quotient.eq(both[1:]),
                 rest.eq(both[0] & (sticky | _below(moved, fine, 1) | both[1])),
                 outside.eq(beyond | _overflows(moved, fine, 1, wanted)),
-                negative.eq(delayed(m, sign, 1)),
+                negative.eq(delay_by(m, sign, 1)),
             ]
 
             rounded = Signal(signed(wanted))
@@ -98,7 +98,7 @@ class Requantizer(wiring.Component):
         return m
 
 
-def _shifted(m: Module, value: Value, places: Value, unit: int, width: int) -> Value:
+def _shift(m: Module, value: Value, places: Value, unit: int, width: int) -> Value:
     """``width`` bits of signed ``value`` shifted right by ``places`` (3 bits) times ``unit``.
 
     The furthest shift comes first: fewer bits then pass those that follow.

@@ -6,7 +6,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import FACTOR_WIDTH, SHIFT_WIDTH
-from hypercast.rtl.vector.pipeline import bit_length, delayed
+from hypercast.rtl.vector.pipeline import bit_length, delay_by
 
 __all__ = ["SecondMoment", "SecondMomentUnit"]
 
@@ -63,21 +63,21 @@ class SecondMomentUnit(wiring.Component):
         m.d.sync += [
             size.eq(abs(self.gradient)),
             length.eq(bit_length(size)),
-            leading.eq((delayed(m, size, 1) << (32 - length)[:6])[32 - _LEADING:32]),
+            leading.eq((delay_by(m, size, 1) << (32 - length)[:6])[32 - _LEADING:32]),
         ]
         product = Signal(2 * _LEADING)
         m.d.comb += product.eq(leading * leading)
-        square = delayed(m, product, self._SQUARE)[2 * _LEADING - width:]
+        square = delay_by(m, product, self._SQUARE)[2 * _LEADING - width:]
         square_exponent = Signal(signed(6))
-        m.d.comb += square_exponent.eq(delayed(m, length, 1 + self._SQUARE) - _WHOLE)
+        m.d.comb += square_exponent.eq(delay_by(m, length, 1 + self._SQUARE) - _WHOLE)
 
         # What stays of the old moment; meanwhile, how far they are apart.
-        before = delayed(m, self.i, self._NORMALISE)
+        before = delay_by(m, self.i, self._NORMALISE)
         forgotten = Signal(width + len(self.decay))
         m.d.comb += forgotten.eq(before.mantissa * self.decay)
-        old = delayed(m, before, self._SQUARE)
+        old = delay_by(m, before, self._SQUARE)
         kept = Signal(width)
-        m.d.sync += kept.eq(old.mantissa - (delayed(m, forgotten, self._SQUARE)[16:]
+        m.d.sync += kept.eq(old.mantissa - (delay_by(m, forgotten, self._SQUARE)[16:]
                                             >> self.decay_shift[:4]))
         apart = Signal(signed(7))
         larger = Signal()

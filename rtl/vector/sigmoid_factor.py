@@ -7,7 +7,7 @@ from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.vector.interpolation import Interpolation
 from hypercast.rtl.vector.loss_layouts import EXPONENTIAL_WIDTH, RECIPROCAL_WIDTH, WEIGHT_WIDTH
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["SigmoidFactor"]
 
@@ -49,7 +49,7 @@ class SigmoidFactor(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        weight = delayed(m, self.weight, Interpolation.LATENCY)
+        weight = delay_by(m, self.weight, Interpolation.LATENCY)
         tables = []
         for lane in range(self._lanes):
             m.submodules[f"table_{lane}"] = table = Interpolation(_TABLE, 10)

@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from hypercast.rtl.isa import EPSILON_WIDTH
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 
 __all__ = ["SquareRoot"]
 
@@ -48,6 +48,6 @@ class SquareRoot(wiring.Component):
                 radicand, root, remainder = (
                     radicand[:-2], Cat(~following[-1], root), following)
             radicand, root, remainder = (
-                delayed(m, value, 1) for value in (radicand, root, remainder))
+                delay_by(m, value, 1) for value in (radicand, root, remainder))
         m.d.comb += self.o.eq(root)
         return m

@@ -11,7 +11,7 @@ from hypercast.rtl.layouts import AccumulatorPort, Issue, flit
 from hypercast.rtl.lib.burst_reader import WordSource
 from hypercast.rtl.vector.adam_step import AdamStep
 from hypercast.rtl.vector.credit_fifo import CreditFIFO
-from hypercast.rtl.vector.pipeline import delayed
+from hypercast.rtl.vector.pipeline import delay_by
 from hypercast.rtl.vector.ports import write_request
 from hypercast.rtl.vector.update_lane import UpdateLane
 from hypercast.rtl.vector.update_reader import UpdateReader
@@ -120,9 +120,9 @@ class Update(wiring.Component):
         per_group = config.word_width // 32
         entering, leaving = Signal(range(per_group)), Signal(range(per_group))
         go, updated, done = Signal(), Signal(), Signal()
-        computed = delayed(m, go & ~operands.keep, UpdateLane.LATENCY)
+        computed = delay_by(m, go & ~operands.keep, UpdateLane.LATENCY)
         if config.adam:
-            computed = Mux(adam, delayed(m, computed & adam, AdamStep.LATENCY), computed)
+            computed = Mux(adam, delay_by(m, computed & adam, AdamStep.LATENCY), computed)
         m.d.comb += [updated.eq(computed), done.eq(updated | (go & operands.keep))]
         m.d.comb += [
             reader.o.ready.eq(output.credit | (entering != 0)),

@@ -17,7 +17,7 @@ from hypercast.rtl.isa import (
 from hypercast.rtl.lib.delay_line import DelayLine
 from hypercast.rtl.limits import UPDATE_CYCLES
 from hypercast.rtl.vector.adam_step import AdamStep
-from hypercast.rtl.vector.pipeline import delayed, magnitude
+from hypercast.rtl.vector.pipeline import delay_by, magnitude
 from hypercast.rtl.vector.requantizer import Requantizer
 from hypercast.rtl.vector.second_moment import SecondMoment
 
@@ -126,7 +126,7 @@ class UpdateLane(wiring.Component):
         def product(value: Value, factor: Value, offset: ValueLike = 0) -> Value:
             result = Signal(signed(48))
             m.d.comb += result.eq(value * factor + offset)
-            return delayed(m, result, _MULTIPLY)
+            return delay_by(m, result, _MULTIPLY)
 
         def saturated(value: Value) -> tuple[Signal, Signal]:
             """``value`` in 32 bits, one cycle later, and whether it did not fit."""
@@ -153,12 +153,12 @@ class UpdateLane(wiring.Component):
             Cat(C(0, GRADIENT_ZEROS), self.gradient).as_signed(), rates.gradient_shift, _STEP_WIDTH)
         gradient = Signal(signed(_TERM_WIDTH + 1))
         total = Signal(signed(_TERM_WIDTH + 2))
-        m.d.comb += gradient.eq(decay_term + delayed(m, step, _MULTIPLY))
+        m.d.comb += gradient.eq(decay_term + delay_by(m, step, _MULTIPLY))
         m.d.sync += total.eq(momentum_term + gradient)
         momentum, momentum_saturated = saturated(total)
         early = Signal(_State)
         m.d.comb += [
-            early.master.eq(delayed(m, self.master, self._TERMS)),
+            early.master.eq(delay_by(m, self.master, self._TERMS)),
             early.momentum.eq(momentum),
             early.saturated.eq(momentum_saturated),
         ]
@@ -168,7 +168,7 @@ class UpdateLane(wiring.Component):
         if self._config.adam:
             m.submodules.adam = adam = AdamStep()
             m.submodules.delay = delay = DelayLine(_State, adam.LATENCY)
-            whole, gradient_saturated = saturated(delayed(m, gradient, 1))
+            whole, gradient_saturated = saturated(delay_by(m, gradient, 1))
             m.d.comb += [
                 adam.decay.eq(rates.second_decay),
                 adam.decay_shift.eq(rates.second_decay_shift),
@@ -176,11 +176,11 @@ class UpdateLane(wiring.Component):
                 adam.epsilon_exponent.eq(rates.epsilon_exponent),
                 adam.gradient.eq(whole),
                 adam.momentum.eq(momentum),
-                adam.second_moment.eq(delayed(m, self.second_moment, self._TERMS)),
+                adam.second_moment.eq(delay_by(m, self.second_moment, self._TERMS)),
                 delay.i.eq(early),
                 delay.i.saturated.eq(momentum_saturated | gradient_saturated),
                 self.new_second_moment.eq(
-                    delayed(m, adam.new_second_moment, self.LATENCY - self._TERMS)),
+                    delay_by(m, adam.new_second_moment, self.LATENCY - self._TERMS)),
             ]
             state = _State(Mux(rates.adam, delay.o.as_value(), early.as_value()))
             direction = Mux(rates.adam, adam.direction, momentum)
@@ -189,7 +189,7 @@ class UpdateLane(wiring.Component):
         # New weight.
         rate_term, _ = requantized(product(direction, rates.rate), rates.rate_shift, _TERM_WIDTH)
         difference = Signal(signed(_TERM_WIDTH + 1))
-        master = delayed(m, state.master, _MULTIPLY + rounding)
+        master = delay_by(m, state.master, _MULTIPLY + rounding)
         m.d.sync += difference.eq(master - rate_term)
         weight, weight_saturated = saturated(difference)
 
@@ -197,12 +197,12 @@ class UpdateLane(wiring.Component):
             weight, rates.operand_shift, self._config.element_width)
         wait = self.LATENCY - self._TERMS
         m.d.comb += [
-            self.new_master.eq(delayed(m, weight, rounding)),
-            self.new_momentum.eq(delayed(m, state.momentum, wait)),
+            self.new_master.eq(delay_by(m, weight, rounding)),
+            self.new_momentum.eq(delay_by(m, state.momentum, wait)),
             self.operand.eq(operand),
             self.magnitude.eq(magnitude([self.new_master])),
             self.saturations.eq(
-                delayed(m, state.saturated | direction_saturated, wait)
-                + delayed(m, weight_saturated, rounding) + operand_saturated),
+                delay_by(m, state.saturated | direction_saturated, wait)
+                + delay_by(m, weight_saturated, rounding) + operand_saturated),
         ]
         return m

@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.benches import board_scaling
-from hypercast.benches.board_steps import unnumbered
+from hypercast.benches.board_steps import without_values
 from hypercast.benches.community_graph import community_edges
 from hypercast.host.cluster.description import load_cluster
 from hypercast.reference.network import Network
@@ -14,7 +14,7 @@ CLUSTER = load_cluster("vcu128-16")
 
 def test_samples_scale_less_on_more_boards():
     network = Network.of_widths((64, 32, 8))
-    samples = [unnumbered(network, 16, community_edges(600 + count, 6000, communities=4))
+    samples = [without_values(network, 16, community_edges(600 + count, 6000, communities=4))
                for count in (0, 200)]
     figures = list(board_scaling.samples_scaling(network, samples, CLUSTER))
     strong, weak = figures[::2], figures[1::2]
@@ -33,8 +33,8 @@ def test_small_samples_need_many():
     network = Network.of_widths((64, 32, 8))
     found = []
     for vertices in (800, 4000):
-        sample = unnumbered(network, 16, community_edges(vertices, 20000, communities=4))
-        [figure] = board_scaling._needed(network, [sample], CLUSTER)
+        sample = without_values(network, 16, community_edges(vertices, 20000, communities=4))
+        [figure] = board_scaling._needs(network, [sample], CLUSTER)
         assert figure.value % 8 == 0
         found.append(figure.value)
     assert found[1] < found[0]

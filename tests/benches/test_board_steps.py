@@ -6,10 +6,10 @@ import pytest
 
 from hypercast.benches.board_steps import (
     graph_step,
-    lost,
+    lost_time,
     of_layers,
     samples_step,
-    unnumbered,
+    without_values,
 )
 from hypercast.benches.clock_group import on_clocks
 from hypercast.host.cluster.assignment import Assignment
@@ -66,7 +66,7 @@ def test_a_graph_in_parallel_takes_what_its_training_took(boards, name, hidden, 
     time = graph_step(trainer.network, sample, parts, cluster)
     assert time.seconds == pytest.approx(seconds)
     # Less is known of an unnumbered sample, but nothing that takes time.
-    bare = unnumbered(trainer.network, sample.element_width, sample.edges[0])
+    bare = without_values(trainer.network, sample.element_width, sample.edges[0])
     found = graph_step(trainer.network, bare, list(parts_of(bare, division)), cluster)
     assert found == time
 
@@ -90,18 +90,18 @@ def test_lost_time_adds_up():
     problem = Problem.of_network(cluster, Model(hidden=(16,)).network(GRAPH),
                                  Statistics.whole(300, GRAPH.edges.nnz, 2))
     network = problem.layers[0].network
-    whole = unnumbered(network, 16, GRAPH.normalised("symmetric"))
+    whole = without_values(network, 16, GRAPH.normalise("symmetric"))
     parts = list(parts_of(whole, Division.of(whole.edges[0], 4)))
     time = graph_step(network, whole, parts, cluster)
-    found = lost(time)
+    found = lost_time(time)
     assert sum(found) == pytest.approx(1)
     assert min(found) > 0
-    alone = lost(graph_step(network, whole, [whole], cluster))
+    alone = lost_time(graph_step(network, whole, [whole], cluster))
     assert alone == pytest.approx((1, 0, 0))
     far = Cluster.of_sections({
         "boards": {"far": {"board": "vcu128", "count": 4}},
         "links": {"network": {"gigabits": 100.0, "microseconds": 1e5}}})
-    assert lost(graph_step(network, whole, parts, far)).rows > found.rows
+    assert lost_time(graph_step(network, whole, parts, far)).rows > found.rows
     assert of_layers(whole, 5).rows == (300,) * 6
 
 

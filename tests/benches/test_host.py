@@ -71,7 +71,7 @@ def test_real_loader(small):
 
 def test_scipy_sampler(small):
     """It samples the graph it is given, so many neighbours at most."""
-    matrix = host._graph().normalised("mean")
+    matrix = host._graph().normalise("mean")
     batch = next(host._scipy_batches(matrix, host.np.arange(0, 2_000, 2)))
     assert [layer.shape[0] for layer in batch] == [100, batch[0].shape[1]]
     for layer, fan_out in zip(batch, (3, 4), strict=True):

@@ -18,7 +18,7 @@ NETWORK, SIZES = Network.of_widths((40, 32, 7)), ([1_000] * 3, [31_000] * 2)
 
 def step(orders, preset="test"):
     return OrderedStep(
-        "some", NETWORK.ordered(orders),
+        "some", NETWORK.with_orders(orders),
         lambda config: Workload.of_statistics(*SIZES, NETWORK, config), PRESETS[preset])
 
 
@@ -33,8 +33,8 @@ def test_orders_are_compared_by_their_cycles():
 
 
 def test_the_worst_counts(monkeypatch):
-    for name, values in (("_studied", [1.0, 1.02]), ("_planned", [1.01]), ("_whole", []),
-                         ("_bundled", [1.0])):
+    for name, values in (("_batches", [1.0, 1.02]), ("_trainings", [1.01]), ("_whole", []),
+                         ("_bundles", [1.0])):
         monkeypatch.setattr(order_choice, name, lambda *_, values=values: [
             SimpleNamespace(name=str(value), slower=lambda value=value: value)
             for value in values])

@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.benches import planner
-from hypercast.benches.plan_workloads import CLUSTERS, WORKLOADS, branched
+from hypercast.benches.plan_workloads import CLUSTERS, WORKLOADS, branch
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.search import search
 
@@ -20,7 +20,7 @@ def test_there_are_workloads_for_every_cluster():
 
 
 def test_branches_lie_between_a_first_and_a_last_layer():
-    problem = branched(load_cluster("vcu128-2"), branches=3, length=2)
+    problem = branch(load_cluster("vcu128-2"), branches=3, length=2)
     assert len(problem.layers) == 8
     assert [one for one in problem.edges if one[0] == 0] == [(0, 1), (0, 3), (0, 5)]
     assert [one for one in problem.edges if one[1] == 7] == [(2, 7), (4, 7), (6, 7)]
@@ -33,5 +33,5 @@ def test_factors_name_where_a_system_gains_and_loses():
     assert [figure.name.split(": ")[1] for figure in figures] == [
         f"{kind}, {name}, {cluster}" for kind in ("best", "worst")]
     slower = []
-    assert list(planner._chosen(name, comparison, slower))
+    assert list(planner._choose(name, comparison, slower))
     assert slower == [pytest.approx(1), pytest.approx(1)]

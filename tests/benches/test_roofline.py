@@ -22,14 +22,14 @@ def figures(monkeypatch):
         cycles = CYCLES // config.cores if graph == "graph" else CORA
         return SimpleNamespace(
             cycles=cycles, busiest=Utilisation(name="array", work=0.85, limits={}),
-            words_while_busy=lambda: 0.96, exposed=lambda engine: 0.01)
+            words_while_busy=lambda: 0.96, exposed_share=lambda engine: 0.01)
 
     def predicted(graph, widths, config):
         asked.append(config)
         return CYCLES / 16 * (1 + config.dimensions / 100)
 
     monkeypatch.setattr(roofline, "measure", step)
-    monkeypatch.setattr(roofline, "predicted", predicted)
+    monkeypatch.setattr(roofline, "predict_cycles", predicted)
     monkeypatch.setattr(roofline, "synthetic_graph", lambda *shape: "graph")
     monkeypatch.setattr(roofline.Graph, "load", lambda path: "cora")
     return asked, roofline.run("folder", progress=lambda text: None)

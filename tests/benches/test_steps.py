@@ -50,7 +50,7 @@ def test_words_while_busy():
 def test_exposed(others, exposed):
     """Two cores reduce from cycle 30 to 60; some of it while another engine is busy."""
     own = [(0, REDUCTION, 30, 55), (1, REDUCTION, 40, 60)]
-    assert step(98, own + others).exposed(REDUCTION) == pytest.approx(exposed / 100)
+    assert step(98, own + others).exposed_share(REDUCTION) == pytest.approx(exposed / 100)
 
 
 def test_synthetic_graph():

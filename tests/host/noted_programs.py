@@ -116,7 +116,7 @@ def trained(name):
                              train=np.arange(0, vertices, 2), validation=np.arange(1, vertices, 4))
     network = model_network(model, features, hidden, 6, dropout=dropout, **additions)
     orders = itertools.cycle([order] if isinstance(order, str) else order)
-    network = network.ordered(
+    network = network.with_orders(
         order if order in layer.orders else layer.orders[0]
         for layer, order in zip(network.layers, orders, strict=False))
     config = _CONFIG.replace(**case)
@@ -135,7 +135,7 @@ def jobs(name):
         return [compile_pieces(model, config, layers=range(*run)).job
                 for run in itertools.pairwise(cut)]
     if form == "shared":
-        division = Division.counted(model.sample.edges[0], np.arange(75) // 38, 2)
+        division = Division.count(model.sample.edges[0], np.arange(75) // 38, 2)
         return [compile_pieces(model.with_sample(part), config).job
                 for part in _with_halos(model, parts_of(model.sample, division))]
     if form in ("samples", "ahead", "resident"):
@@ -164,7 +164,7 @@ def _with_halos(model, parts):
 def _samples(graph, model):
     """Two samples of neighbours, which differ in size."""
     sums = [layer for layer in model.network.layers if layer.order != LINEAR]
-    sampler = NeighbourSampler(graph.normalised(model.recipe.normalisation), np.arange(60),
+    sampler = NeighbourSampler(graph.normalise(model.recipe.normalisation), np.arange(60),
                                (3,) * len(sums), batch_size=30, seed=3)
     make = SampleMaker(model.network, model.recipe, graph, sampler)
     return make(sampler.batch(0, 0)), make(sampler.batch(0, 1))

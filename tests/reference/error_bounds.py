@@ -78,7 +78,7 @@ class ErrorBounds:
         self.sums, self.aggregated, self.gradients = {}, {}, {}
 
     def exponent(self, name):
-        return self._exponents[Tensor.named(name)]
+        return self._exponents[Tensor.parse(name)]
 
     def run(self, gnn):
         last = len(self.network.layers)

@@ -34,7 +34,7 @@ class ExactStep:
         self.parts = {}
 
     def exponent(self, name):
-        return self.exponents[self.network.exponent_entry(Tensor.named(name))]
+        return self.exponents[self.network.exponent_entry(Tensor.parse(name))]
 
     def value(self, name):
         return self.tensors[name] * Fraction(2) ** self.exponent(name)

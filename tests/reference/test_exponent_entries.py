@@ -11,7 +11,7 @@ from hypercast.reference.tensor import Tensor
     ("H2", "H2"), ("H1", "H1"), ("dM2", "dM"), ("dS5", "dM"), ("dU4", "dM"), ("R4", "W4"),
     ("S3.eval", "T3.eval"), ("dZ3", "dZ3"), ("dT3", "dT3")])
 def test_gradients_of_the_first_layer_have_an_entry_in_common(name, entry):
-    assert exponent_entry(Tensor.named(name), initial=True) == entry
+    assert exponent_entry(Tensor.parse(name), initial=True) == entry
 
 
 @pytest.mark.parametrize(("name", "alone", "jumping"), [
@@ -23,6 +23,6 @@ def test_gradients_of_the_first_layer_have_an_entry_in_common(name, entry):
     ("dM2", "dM2", "dM"), ("dS2", "dM2", "dM"), ("dC2", "dC2", "dM"),
 ])
 def test_entry(name, alone, jumping):
-    tensor = Tensor.named(name)
+    tensor = Tensor.parse(name)
     assert exponent_entry(tensor) == alone
     assert exponent_entry(tensor, jumping=True) == jumping

@@ -174,7 +174,7 @@ def test_exponents_come_from_the_step_before():
         peaks = {name: gnn.exponents.peak(name) for name in gnn.tensors}
         gnn.train_step()
         names = "W1", "b1", "T1", "H1", "T2", "Z2", "dZ2", "dT2", "dZ1", "dT1"
-        for name in map(Tensor.named, names):
+        for name in map(Tensor.parse, names):
             # With 16 bits the accumulators' own exponent is far below.
             assert gnn.exponents[name] == max(peaks[name] + 2 - 15, MINIMUM_EXPONENT), name
             largest = abs(gnn.tensors[name]).max() * 2.0 ** (

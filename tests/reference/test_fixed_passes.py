@@ -59,7 +59,7 @@ def test_weights_of_a_layer_have_one_exponent():
 def test_an_evaluation_is_a_pass_without_a_key():
     found = passes(network(dropout=0.0))
     found.round_weights(masters())
-    found.calibrated(lambda: (found.forward(), found.forward(0)))
+    found.calibrate_during(lambda: (found.forward(), found.forward(0)))
     evaluated, trained = found.forward(), found.forward(0)
     assert np.array_equal(evaluated.loss, trained.loss)
     assert np.array_equal(found.tensors["Z2.eval"], found.tensors["Z2"])
@@ -77,7 +77,7 @@ def test_a_backward_pass_finds_the_gradients_of_all_parameters(orders):
     """Only training vertices have a part in the gradients."""
     found = passes(network(dropout=0.0, orders=orders))
     found.round_weights(masters())
-    found.calibrated(lambda: found.backward(found.forward(0)))
+    found.calibrate_during(lambda: found.backward(found.forward(0)))
     rows = found.forward(0)
     found.backward(rows)
     assert found.gradients.keys() == {W1, W2, B1, B2}

@@ -52,7 +52,7 @@ def test_calibration_is_tried_until_the_largest_fits(tensors, order, trials):
 
     for _ in range(2):  # what an earlier program has found does not count
         tried.clear()
-        tensors.calibrated(program)
+        tensors.calibrate_during(program)
         assert len(tried) == trials
     assert tensors.exponents[A] == 13 - 7
     assert tensors.exponents.peak(A) is None

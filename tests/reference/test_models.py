@@ -23,7 +23,7 @@ def trained(model, hidden, *, epsilon=0.0, **additions):
                              train=range(5), directed=True)
     network = model_network(model, 4, hidden, 3, **additions)
     recipe = Recipe(normalisation=MODELS[model].normalisation, epsilon=epsilon)
-    found = FloatGnn(network, recipe, graph.normalised(recipe.normalisation, epsilon),
+    found = FloatGnn(network, recipe, graph.normalise(recipe.normalisation, epsilon),
                      graph.features, graph.labels, graph.splits)
     for name, value in found.parameters.items():
         if name.startswith("b"):
@@ -136,7 +136,7 @@ def test_weights_of_gcnii_have_the_learning_rate(optimiser):
     network = model_network("gcnii", 4, (6, 6), 3, alpha=0.2, theta=0.7)
     recipe = Recipe(optimiser=optimiser, learning_rates=(0.01,), weight_decays=(0.0,),
                     epsilon=1e-20)
-    model = FloatGnn(network, recipe, graph.normalised("symmetric"), graph.features, graph.labels,
+    model = FloatGnn(network, recipe, graph.normalise("symmetric"), graph.features, graph.labels,
                      graph.splits)
     before = dict(model.parameters)
     gradients = model.gradients(model.forward(training=True))

@@ -103,9 +103,9 @@ def test_ordered():
     """All else stays."""
     network = jumping((1, 3), features=7)
     orders = AGGREGATE_FIRST, COMBINE_FIRST, AGGREGATE_FIRST, LINEAR
-    found = network.ordered(orders)
+    found = network.with_orders(orders)
     assert tuple(layer.order for layer in found.layers) == orders
-    assert found.ordered(layer.order for layer in network.layers) == network
+    assert found.with_orders(layer.order for layer in network.layers) == network
 
 
 def test_weights_of_roots():
@@ -144,7 +144,7 @@ def test_branches():
 
 def test_summands_of_branches_have_an_entry_for_what_they_are_of():
     network = branched(1, 1, None, jumping=(1, 2, 4))
-    entries = [network.exponent_entry(Tensor.named(name))
+    entries = [network.exponent_entry(Tensor.parse(name))
                for name in ("dM2", "dS2", "dU3", "dC1", "dM4")]
     assert entries == ["dM.1"] * 4 + ["dM.3"]
     assert [network.exponent_entry(entry) for entry in entries] == entries
@@ -180,7 +180,7 @@ def test_branches_from_the_input():
     assert network.path(3) == (2, 3, 5) and network.path(5) == (4, 5)
     assert network.reads_features((3, 4)) and not network.reads_features((3, 5))
     assert not network.aggregates_features(4) and not network.only_aggregates_features
-    first = branched(0, jumping=(1, 2), dropouts=(0.0, 0.0)).ordered(
+    first = branched(0, jumping=(1, 2), dropouts=(0.0, 0.0)).with_orders(
         (AGGREGATE_FIRST, COMBINE_FIRST, LINEAR))
     assert [first.aggregates_features(number) for number in (1, 2, 3)] == [True, False, False]
     assert first.feature_orders == (AGGREGATE_FIRST, COMBINE_FIRST)

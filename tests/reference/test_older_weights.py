@@ -9,7 +9,7 @@ from hypercast.host.description.model import Model
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.fixed_gnn import FixedGnn
-from hypercast.reference.older_weights import OlderWeightsGnn, stashed
+from hypercast.reference.older_weights import OlderWeightsGnn, stash_staleness
 from hypercast.reference.recipe import Recipe
 
 GRAPH = Graph.load("karate")
@@ -23,8 +23,8 @@ def models(staleness, **recipe):
 
 
 def test_stashing_is_later_the_earlier_a_stage_is():
-    assert stashed([range(1, 3), range(3, 4), range(4, 7)]) == (2, 2, 1, 0, 0, 0)
-    assert stashed([range(1, 4)]) == (0, 0, 0)
+    assert stash_staleness([range(1, 3), range(3, 4), range(4, 7)]) == (2, 2, 1, 0, 0, 0)
+    assert stash_staleness([range(1, 4)]) == (0, 0, 0)
 
 
 @settings(max_examples=6, deadline=None)

@@ -14,7 +14,7 @@ from hypercast.rtl.isa import MASTER_EXPONENT
 
 
 def tensors(*names):
-    return map(Tensor.named, names)
+    return map(Tensor.parse, names)
 
 
 def test_last_rate_holds_for_layers_beyond():

@@ -22,14 +22,14 @@ ROWS = arrays(np.int64, (3, 2), elements=st.integers(-2000, 2000))
 def test_without_smoothing_rows_are_those_of_the_step_before(steps):
     kept, before = KeptRows(16, 0), None
     for rows, exponent in steps:
-        found = kept.replaced(T1, rows, exponent)
+        found = kept.replace(T1, rows, exponent)
         if before is None:
             assert np.array_equal(found, rows)
         else:
             wanted = np.ldexp(before[0].astype(float), before[1] - exponent)
             limited = np.clip(np.rint(wanted), -(1 << 15), (1 << 15) - 1)
             assert np.array_equal(found, limited)
-        assert np.array_equal(kept.replaced(T1, rows, exponent), found)  # once more in this step
+        assert np.array_equal(kept.replace(T1, rows, exponent), found)  # once more in this step
         kept.end_step()
         before = rows, exponent
 
@@ -38,7 +38,7 @@ def test_without_smoothing_rows_are_those_of_the_step_before(steps):
 def test_with_smoothing_they_are_a_running_mean(steps, share):
     kept, mean = KeptRows(16, round(share * SMOOTHING_ONE)), None
     for rows in steps:
-        found = kept.replaced(T1, rows, -8)
+        found = kept.replace(T1, rows, -8)
         kept.end_step()
         if mean is not None:
             assert np.allclose(found, mean, atol=0.51 + len(steps) / 256)
@@ -56,7 +56,7 @@ def test_the_running_mean_is_the_documented_one(steps, smoothing):
     """In exact fractions: exponents may change, so what was kept is aligned to them first."""
     kept, share, mean = KeptRows(16, smoothing), Fraction(smoothing, SMOOTHING_ONE), None
     for rows, exponent in steps:
-        found = kept.replaced(T1, rows, exponent)
+        found = kept.replace(T1, rows, exponent)
         kept.end_step()
         own = [Fraction(int(value)) * 256 for value in rows.flat]
         if mean is None:
@@ -75,7 +75,7 @@ def test_the_running_mean_is_the_documented_one(steps, smoothing):
 def test_small_changes_are_not_lost():
     kept = KeptRows(8, round(0.95 * SMOOTHING_ONE))
     for value in (0, *[4] * 60):
-        found = kept.replaced(T1, np.full((1, 1), value), 0)
+        found = kept.replace(T1, np.full((1, 1), value), 0)
         kept.end_step()
     assert found == 4
 
@@ -84,11 +84,11 @@ def test_small_changes_are_not_lost():
     (40, 0), (55, 0), (56, 0), (200, 0), (-60, 127), (-4, 127), (-2, 40), (2, 2)])
 def test_exponents_far_apart(exponent, expected):
     kept = KeptRows(8, 0)
-    kept.replaced(T1, np.array([[10, -1]]), 0)
+    kept.replace(T1, np.array([[10, -1]]), 0)
     assert not kept.kept
     kept.end_step()
     assert kept.kept[T1].exponent == -8
-    found = kept.replaced(T1, np.array([[0, 0]]), exponent)
+    found = kept.replace(T1, np.array([[0, 0]]), exponent)
     assert found[0, 0] == expected
     assert found[0, 1] == (0 if exponent > 0 else max(-(2.0 ** -exponent), -128))
 
@@ -100,7 +100,7 @@ def test_parts_sum_their_own_rows_and_old_ones_of_others(vertices, parts, seed, 
     owner = random.integers(parts, size=vertices)
     place, name = StaleParts(owner, edges, 16, 0), DZ1 if transposed else T1
     matrix = edges.T.tocsr() if transposed else edges
-    split = (place.transposed if transposed else place.forward)(edges)
+    split = (place.transpose if transposed else place.forward)(edges)
     inside = matrix.toarray() * (owner[:, None] == owner[None, :])
     before = None
     for _ in range(3):
@@ -111,7 +111,7 @@ def test_parts_sum_their_own_rows_and_old_ones_of_others(vertices, parts, seed, 
         assert np.array_equal(found, inside @ rows + (matrix.toarray() - inside) @ before)
         place.end_step()
         before = rows
-    for exact in (FEATURES, name.made(Pass.EVALUATION)):
+    for exact in (FEATURES, name.in_pass(Pass.EVALUATION)):
         found = split @ place.with_neighbours(rows + 1, transposed=transposed, name=exact,
                                               exponent=0)
         assert np.array_equal(found, matrix @ (rows + 1))
@@ -142,7 +142,7 @@ def test_chunks_sum_rows_of_those_that_went_before(vertices, chunks, seed, trans
     late = edges.toarray() - been
     if transposed:
         been, late = been.T, late.T
-    split = (place.transposed if transposed else place.forward)(edges)
+    split = (place.transpose if transposed else place.forward)(edges)
     before = None
     for _ in range(3):
         rows = random.integers(-9, 9, (vertices, 2))

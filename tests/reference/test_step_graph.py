@@ -149,7 +149,7 @@ def test_gradients_of_parameters(net, factors):
     assert list(graph.gradients) == list(factors)
     for number in range(1, len(net.layers) + 1):
         own = [gradient.parameter for gradient in graph.gradients_of(number)]
-        assert own == [name for name in factors if Tensor.named(name).layer == number]
+        assert own == [name for name in factors if Tensor.parse(name).layer == number]
 
 
 @settings(max_examples=50)
@@ -184,11 +184,11 @@ def test_evaluations_drop_nothing(net):
         nodes = zip(graph.forward_of(number), graph.forward_of(number, Pass.EVALUATION),
                     strict=True)
         for node, found in nodes:
-            assert found.result == node.result.made(Pass.EVALUATION)
+            assert found.result == node.result.in_pass(Pass.EVALUATION)
             assert (found.bias, found.relu, found.columns) == (node.bias, node.relu, node.columns)
             assert not (found.scale or found.dropout or found.mask_write)
             for term, other in zip(node.terms, found.terms, strict=True):
-                assert other == (term.op, term.rows.made(Pass.EVALUATION), term.weights, None)
+                assert other == (term.op, term.rows.in_pass(Pass.EVALUATION), term.weights, None)
 
 
 @every_network

@@ -16,23 +16,23 @@ _NAMES = (
 
 @pytest.mark.parametrize("name", _NAMES)
 def test_a_tensor_is_written_as_it_is_read(name):
-    tensor = Tensor.named(name)
+    tensor = Tensor.parse(name)
     assert str(tensor) == f"{tensor}" == name
     assert type(str(tensor)) is str
     assert tensor == name and hash(tensor) == hash(name)
 
 
 def test_parts_of_a_name():
-    tensor = Tensor.named("W3.12")
+    tensor = Tensor.parse("W3.12")
     assert (tensor.kind, tensor.layer, tensor.during, tensor.source) == (
         Kind.WEIGHTS, 3, Pass.TRAINING, 12)
-    assert Tensor.named("T2.eval") == Tensor(Kind.COMBINED, 2, Pass.EVALUATION)
-    assert Tensor.named("M1.next").during == Pass.NEXT
+    assert Tensor.parse("T2.eval") == Tensor(Kind.COMBINED, 2, Pass.EVALUATION)
+    assert Tensor.parse("M1.next").during == Pass.NEXT
 
 
 def test_parts_that_are_not_named():
-    assert Tensor.named("A") == EDGES == Tensor(Kind.EDGES)
-    for tensor in (EDGES, Tensor(Kind.EDGES), Tensor.named("A")):
+    assert Tensor.parse("A") == EDGES == Tensor(Kind.EDGES)
+    for tensor in (EDGES, Tensor(Kind.EDGES), Tensor.parse("A")):
         assert (tensor.layer, tensor.during, tensor.source) == (0, Pass.TRAINING, 0)
 
 
@@ -40,11 +40,11 @@ def test_parts_that_are_not_named():
     "", "C1", "W01", "W1.0", "W1.master", "W1 ", "W1\n", "labels", "dX", "T1.test", "A^T", "Ab"])
 def test_what_is_no_tensor(name):
     with pytest.raises(ValueError, match=r"is no tensor of a training"):
-        Tensor.named(name)
+        Tensor.parse(name)
 
 
 def test_tensors_are_sorted_by_name():
-    assert sorted(map(Tensor.named, reversed(_NAMES))) == list(_NAMES)
+    assert sorted(map(Tensor.parse, reversed(_NAMES))) == list(_NAMES)
 
 
 @pytest.mark.parametrize("copied", [
@@ -63,11 +63,12 @@ def test_a_tensor_is_frozen():
 
 def test_tensors_of_other_passes():
     names = "M1", "M1.next", "M1.eval"
-    tensors = [Tensor.named(name) for name in names]
+    tensors = [Tensor.parse(name) for name in names]
     assert [tensor.of_training for tensor in tensors] == ["M1"] * 3
-    assert [tensor.made(Pass.EVALUATION) for tensor in tensors] == ["M1.eval"] * 3
-    assert [tensor.made(Pass.EVALUATION) for tensor in (EDGES, FEATURES, ONE)] == ["A", "X", "one"]
-    following = EDGES.made(Pass.NEXT)
+    assert [tensor.in_pass(Pass.EVALUATION) for tensor in tensors] == ["M1.eval"] * 3
+    assert [tensor.in_pass(Pass.EVALUATION) for tensor in (EDGES, FEATURES, ONE)] == [
+        "A", "X", "one"]
+    following = EDGES.in_pass(Pass.NEXT)
     assert following == "A.next" and following.of_training == EDGES
 
 
@@ -77,10 +78,10 @@ def test_tensors_of_other_passes():
     ("S2", 1), ("S2.eval", 1), ("dS2", 2), ("dC1", 1),
 ])
 def test_level(name, expected):
-    assert Tensor.named(name).level == expected
+    assert Tensor.parse(name).level == expected
 
 
 @pytest.mark.parametrize("name", ["W1", "b1", "A", "one", "H", "dM"])
 def test_what_has_no_rows_of_vertices(name):
     with pytest.raises(ValueError, match=f"{name} is no matrix of a training step"):
-        _ = Tensor.named(name).level
+        _ = Tensor.parse(name).level

@@ -180,7 +180,7 @@ def test_the_second_step_has_room_for_what_was_foreseen(width):
     """Where the first step's peak, and headroom, leave less; without peaks, less than there is."""
     model = InitialModel.of(network(), Recipe(element_width=width), *data())
     headroom = Recipe(element_width=width).headroom
-    low, high, equal, none = map(Tensor.named, ("H1", "Z2", "dZ2", "T1"))
+    low, high, equal, none = map(Tensor.parse, ("H1", "Z2", "dZ2", "T1"))
     foreseen = {low: -3, high: -3, equal: -3, none: -3}
     rules = replace(model, foreseen=foreseen).rules()
     reached = -3 + width - 1 - headroom  # the peak from which that exponent is chosen
@@ -195,7 +195,7 @@ def test_the_second_step_has_room_for_what_was_foreseen(width):
 
 def test_units_of_momenta_are_of_raised_exponents():
     model = InitialModel.of(network(), Recipe(), *data())
-    name = Tensor.named("dT2")
+    name = Tensor.parse("dT2")
     exponent, _ = model.state.exponents[name]
     rules = replace(model, foreseen={name: exponent + 9}).rules()
     rules.begin_step(1, grown(model.state.exponents, name, 9))

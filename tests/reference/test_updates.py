@@ -5,7 +5,7 @@ import pytest
 from hypercast.reference.adam import AdamResult, adam_update
 from hypercast.reference.arithmetic import UpdateResult, update
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.updates import updated
+from hypercast.reference.updates import update_rows
 
 
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
@@ -21,7 +21,7 @@ def test_the_optimiser_follows_from_the_constants(optimiser):
     else:
         expected = update(gradient, master, momentum, rates, 18, 12, 16)
     before = {kind: values.copy() for kind, values in kept.items()}
-    found = updated(kept, gradient, rates, 18, 12, 16)
+    found = update_rows(kept, gradient, rates, 18, 12, 16)
     assert isinstance(found, AdamResult if optimiser == "adam" else UpdateResult)
     assert all(map(np.array_equal, expected, found))
     assert all(np.array_equal(values, before[kind]) for kind, values in kept.items())

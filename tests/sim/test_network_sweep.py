@@ -7,7 +7,7 @@ The long version sends 50,000 messages through each of 42 networks.
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.network_loads import bound, link_loads
+from hypercast.host.compiler.network_loads import bound_traffic, link_loads
 from hypercast.host.noc.patterns import Traffic, creation_cycles
 from hypercast.rtl.config import Config
 from hypercast.sim.network_scoreboard import check_deliveries
@@ -43,7 +43,7 @@ def sweep(index, count):
     traffic = random_traffic(config, count, generator)
     planes = generator.integers(0, config.planes, count)
     ready = READY[index % 4]
-    fewest = bound(*traffic, planes, config).cycles / ready
+    fewest = bound_traffic(*traffic, planes, config).cycles / ready
     created = None
     if index % 3 == 0:  # below saturation, so that the network runs empty now and then
         created = creation_cycles(traffic.source, 0.5 * count / config.cores / fewest, index)

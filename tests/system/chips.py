@@ -110,8 +110,8 @@ class ModelTraining(ChipTraining):
             hidden = (*hidden, *hidden[:max(1, 4 - len(hidden))])
         network = model_network(name, self.graph.features.shape[1], hidden,
                                 self.graph.classes, dropout=self.dropout, **additions)
-        network = network.ordered(self.order if self.order in layer.orders else layer.orders[0]
-                                  for layer in network.layers)
+        network = network.with_orders(self.order if self.order in layer.orders else layer.orders[0]
+                                      for layer in network.layers)
         recipe = {"normalisation": MODELS[name].normalisation, "weight_decays": (0.0,),
                   **self.recipe}
         recipe = Recipe(epochs=self.epochs, element_width=self.config.element_width, **recipe)

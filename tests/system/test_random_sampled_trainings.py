@@ -46,15 +46,15 @@ def sampled_trainings(draw):
     # Input features that are aggregated first have no dropout.
     orders = [COMBINE_FIRST if dropout and not network.source(number) else draw(either)
               for number in range(1, len(network.layers) + 1)]
-    network = network.ordered(order if order in layer.orders else layer.orders[0]
-                              for order, layer in zip(orders, network.layers, strict=True))
+    network = network.with_orders(order if order in layer.orders else layer.orders[0]
+                                  for order, layer in zip(orders, network.layers, strict=True))
     recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,),
                     element_width=config.element_width, seed=draw(st.integers(0, 2**40)))
     return network, config, _samples(draw, graph, network, recipe, name), recipe
 
 
 def _samples(draw, graph, network, recipe, name):
-    matrix = graph.normalised(MODELS[name].normalisation)
+    matrix = graph.normalise(MODELS[name].normalisation)
     layers = sum(layer.order != LINEAR for layer in network.layers)
     seed = draw(st.integers(0, 2**32 - 1))
     kind = draw(st.sampled_from([None, *DRAWS]))

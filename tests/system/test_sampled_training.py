@@ -36,7 +36,7 @@ DRAWS = {"nodes": NodeDraw, "edges": EdgeDraw, "walks": partial(RandomWalkDraw, 
 def samples_of(network, recipe, name, *, draw=None, vertices=90):
     """Two epochs of samples of a random graph: of neighbours, or of GraphSAINT's."""
     graph = random_graph(vertices, 3 * vertices, features=7, classes=5, isolated=3, seed=3)
-    matrix = graph.normalised(MODELS[name].normalisation)
+    matrix = graph.normalise(MODELS[name].normalisation)
     layers = sum(layer.order != LINEAR for layer in network.layers)
     if draw:
         sampler = SaintSampler(matrix, DRAWS[draw](matrix, vertices // 6), layers=layers,
@@ -57,8 +57,8 @@ def model_of(network, recipe, sample):
 def network_of(name, *, order=COMBINE_FIRST, dropout=0.5, **additions):
     hidden = (6, 5, 4) if name in ("mixhop", "sign") else (6,)
     network = model_network(name, 7, hidden, 5, dropout=dropout, **additions)
-    return network.ordered(order if order in layer.orders else layer.orders[0]
-                           for layer in network.layers)
+    return network.with_orders(order if order in layer.orders else layer.orders[0]
+                               for layer in network.layers)
 
 
 def check(network, config, samples, recipe, capacity=None, *, ahead=False, resident=False,
@@ -141,8 +141,8 @@ def test_features_that_stay(config, draw, ahead):
 def test_rows_that_are_added_while_features_stay(addition):
     """In other layers than the first; their send lists name no rows."""
     network = model_network("gcn", 7, (6, 6), 5, dropout=0.0, **{addition: True})
-    network = network.ordered(AGGREGATE_FIRST if AGGREGATE_FIRST in layer.orders
-                              else layer.orders[0] for layer in network.layers)
+    network = network.with_orders(AGGREGATE_FIRST if AGGREGATE_FIRST in layer.orders
+                                  else layer.orders[0] for layer in network.layers)
     recipe = Recipe(weight_decays=(0.0,))
     samples = samples_of(network, recipe, "gcn", draw="nodes", vertices=60)[:6]
     check(network, WIDE, samples, recipe, ahead=True, resident=True)
@@ -302,7 +302,7 @@ def test_samples_whose_layers_have_the_same_vertices_by_chance(order, known):
     """Samples of isolated vertices are listed as all others are, in the same regions."""
     network = model_network("gcn", 7, (6, 6), 5, dropout=0.5, residual=True)
     graph, recipe = random_graph(90, 270, features=7, classes=5, isolated=30, seed=3), Recipe()
-    matrix = graph.normalised(MODELS["gcn"].normalisation)
+    matrix = graph.normalise(MODELS["gcn"].normalisation)
     samplers = [NeighbourSampler(matrix, targets, (3, 2, 2), batch_size=20)
                 for targets in (np.arange(70, 90), np.arange(20))]
     make = SampleMaker(network, recipe, graph, samplers[1])

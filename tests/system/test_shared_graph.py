@@ -41,7 +41,7 @@ def check(config, optimiser="sgd", transport=None, vertices=75, smoothing=None):
     state = alone.state()
 
     models = [training.model() for _ in range(2)]
-    parts = [*parts_of(models[0].sample, Division.counted(models[0].sample.edges[0], owner, 2),
+    parts = [*parts_of(models[0].sample, Division.count(models[0].sample.edges[0], owner, 2),
                        smoothing)]
 
     def train(group):

@@ -11,7 +11,13 @@ from typing import IO, Any
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.files.reading.regular_file import FileError, Place, check_size, intact, opened
+from hypercast.host.files.reading.regular_file import (
+    FileError,
+    Place,
+    check_size,
+    intact,
+    open_regular,
+)
 
 __all__ = ["Archive", "array_names", "opened_archive", "read_array"]
 
@@ -29,7 +35,7 @@ def read_array(path: Place) -> npt.NDArray[Any]:
     FileError
         If it cannot be read, is damaged, or holds anything but numbers.
     """
-    with opened(path) as file, intact(path, "an array of NumPy"):
+    with open_regular(path) as file, intact(path, "an array of NumPy"):
         size = file.seek(0, 2)
         file.seek(0)
         return _array(file, size, path)
@@ -119,7 +125,7 @@ def opened_archive(path: Place) -> Iterator[Archive]:
     FileError
         If it cannot be read, or is damaged; also while it is open.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         with intact(path, "an archive of NumPy"):
             found = zipfile.ZipFile(file)
             archive = Archive(path, found)

@@ -27,7 +27,7 @@ def parse_json(text: str, place: Place) -> Any:
         If it is damaged, or one of these does not hold.
     """
     try:
-        return json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refuse)
     except json.JSONDecodeError as error:
         raise FileError(f"{place}, line {error.lineno}, column {error.colno}: {error.msg}; correct "
                         f"the file") from error
@@ -49,7 +49,7 @@ def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def _refused(constant: str) -> NoReturn:
+def _refuse(constant: str) -> NoReturn:
     raise InputError(f"{constant} is no number of JSON")
 
 

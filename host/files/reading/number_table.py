@@ -10,7 +10,13 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from hypercast.host.files.reading.regular_file import FileError, Place, check_size, intact, opened
+from hypercast.host.files.reading.regular_file import (
+    FileError,
+    Place,
+    check_size,
+    intact,
+    open_regular,
+)
 from hypercast.host.files.reading.whole_numbers import whole_number
 
 __all__ = ["read_real_numbers", "read_whole_numbers"]
@@ -57,7 +63,7 @@ def read_real_numbers(path: Place, dtype: type[Real]) -> npt.NDArray[Real]:
 
 def _read(path: Place, dtype: type[Number], names: bool) -> npt.NDArray[Number]:
     parts, done, columns = list[npt.NDArray[Number]](), 0, 0
-    with opened(path) as file, intact(path, "a table of numbers"):
+    with open_regular(path) as file, intact(path, "a table of numbers"):
         stream = gzip.GzipFile(fileobj=file) if str(path).endswith(".gz") else file
         for lines in _blocks(stream, path):
             if not done:

@@ -112,7 +112,7 @@ class _Unpickler(pickle.Unpickler):
                 f"it asks for {module}.{name}, which no data set needs") from None
 
 
-def _unpickled(content: bytes, place: Place, kind: type[Held], text: str) -> Held:
+def _unpickle(content: bytes, place: Place, kind: type[Held], text: str) -> Held:
     try:
         found = _Unpickler(io.BytesIO(content), encoding="latin1").load()
     except Exception as error:  # a damaged pickle can raise anything
@@ -138,7 +138,7 @@ def read_pickled_array(content: bytes, place: Place) -> npt.NDArray[Any]:
     FileError
         If it is damaged, or holds anything else.
     """
-    values = _unpickled(content, place, _Array, "an array").values
+    values = _unpickle(content, place, _Array, "an array").values
     if values is None:
         raise FileError(f"{place} holds an array without values; make it again")
     return values
@@ -146,7 +146,7 @@ def read_pickled_array(content: bytes, place: Place) -> npt.NDArray[Any]:
 
 def read_pickled_csr(content: bytes, place: Place) -> scipy.sparse.csr_array:
     """The CSR array that a pickle holds, its parts checked; otherwise like the array."""
-    parts = vars(_unpickled(content, place, _Matrix, "a CSR matrix"))
+    parts = vars(_unpickle(content, place, _Matrix, "a CSR matrix"))
     names = ("data", "indices", "indptr")
     found = [parts.get(name) for name in names]
     shape = parts.get("_shape")
@@ -162,7 +162,7 @@ def read_pickled_csr(content: bytes, place: Place) -> scipy.sparse.csr_array:
 
 def read_pickled_arrays(content: bytes, place: Place) -> dict[Any, npt.NDArray[Any]]:
     """The dictionary of arrays that a pickle holds; otherwise like the array."""
-    found = _unpickled(content, place, dict, "a dictionary of arrays")
+    found = _unpickle(content, place, dict, "a dictionary of arrays")
     for name, held in found.items():
         if type(held) is not _Array or held.values is None:
             raise FileError(f"{place}: {str(name)[:40]!r} is no array; make it again")
@@ -171,4 +171,4 @@ def read_pickled_arrays(content: bytes, place: Place) -> dict[Any, npt.NDArray[A
 
 def read_pickled_lists(content: bytes, place: Place) -> dict[Any, Any]:
     """The dictionary of lists that a pickle holds; otherwise like the array."""
-    return _unpickled(content, place, dict, "a dictionary of lists")
+    return _unpickle(content, place, dict, "a dictionary of lists")

@@ -9,8 +9,8 @@ from typing import BinaryIO, TypeAlias
 
 from hypercast.errors import InputError
 
-__all__ = ["DESCRIPTION_BYTES", "FileError", "Place", "check_size", "intact", "one_line", "opened",
-           "read_bytes", "read_text"]
+__all__ = ["DESCRIPTION_BYTES", "FileError", "Place", "check_size", "intact", "one_line",
+           "open_regular", "read_bytes", "read_text"]
 
 #: A path, or, in messages, what names a place in a file.
 Place: TypeAlias = str | os.PathLike[str]
@@ -44,7 +44,7 @@ def one_line(text: str) -> str:
 
 
 @contextmanager
-def opened(path: Place) -> Iterator[BinaryIO]:
+def open_regular(path: Place) -> Iterator[BinaryIO]:
     """The binary file object of a regular file.
 
     Parameters
@@ -124,7 +124,7 @@ def read_bytes(path: Place, *, most: int | None = None) -> bytes:
     FileError
         If it cannot be read, or has more.
     """
-    with opened(path) as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if most is not None and size > most:
             raise FileError(f"{path} has {size:,} bytes, but at most {most:,} are expected; give "

@@ -19,7 +19,7 @@ from hypercast.host.files.reading.regular_file import (
     Place,
     check_size,
     intact,
-    opened,
+    open_regular,
     read_bytes,
 )
 
@@ -73,7 +73,7 @@ def read_torch(path: Place, torch: ModuleType, classes: Sequence[type] = ()) -> 
     FileError
         If it cannot be read, is damaged, or asks for anything else.
     """
-    with opened(path) as file, intact(path, "a file of PyTorch"), \
+    with open_regular(path) as file, intact(path, "a file of PyTorch"), \
             torch.serialization.safe_globals(list(classes)):
         try:
             return torch.load(file, map_location="cpu", weights_only=True)
@@ -94,7 +94,8 @@ def read_torch_arrays(path: Place) -> dict[Any, npt.NDArray[Any]]:
     FileError
         If it cannot be read, is damaged, or holds anything else.
     """
-    with opened(path) as file, intact(path, "a file of PyTorch"), zipfile.ZipFile(file) as archive:
+    with (open_regular(path) as file, intact(path, "a file of PyTorch"),
+          zipfile.ZipFile(file) as archive):
         found = [one for one in archive.infolist() if one.filename.endswith("/data.pkl")]
         if len(found) != 1:
             raise FileError(f"{path} has {len(found)} files data.pkl, not one; save it again")

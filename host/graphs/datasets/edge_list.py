@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from hypercast.host.files.reading.arrays import opened_archive
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
@@ -39,7 +39,7 @@ def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArgument
         If the file is missing, damaged, or of another layout.
     """
     path = Path(path)
-    with reading(path, "an edge list with features and labels", _ORIGIN), \
+    with as_dataset_errors(path, "an edge list with features and labels", _ORIGIN), \
             opened_archive(path) as arrays:
         kinds = {"labels", "target"} & {*arrays.names}
         if len(kinds) != 1:

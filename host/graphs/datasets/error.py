@@ -9,7 +9,7 @@ from hypercast.errors import InputError
 from hypercast.host.files.reading.regular_file import FileError, intact, one_line
 from hypercast.host.graphs.graph_error import GraphError
 
-__all__ = ["DatasetError", "reading"]
+__all__ = ["DatasetError", "as_dataset_errors"]
 
 
 class DatasetError(InputError):
@@ -20,8 +20,8 @@ class DatasetError(InputError):
 
 
 @contextmanager
-def reading(path: Path, layout: str, origin: str,
-            files: Mapping[str, Path] | None = None) -> Iterator[None]:
+def as_dataset_errors(path: Path, layout: str, origin: str,
+                      files: Mapping[str, Path] | None = None) -> Iterator[None]:
     """Turns whatever goes wrong while ``path`` is read into a ``DatasetError``.
 
     A file that can be read, but holds what is no graph to train on, is not called damaged.

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from hypercast.host.files.reading.arrays import array_names
-from hypercast.host.files.reading.regular_file import FileError, opened
+from hypercast.host.files.reading.regular_file import FileError, open_regular
 from hypercast.host.graphs.datasets.edge_list import load_edge_list
 from hypercast.host.graphs.datasets.error import DatasetError
 from hypercast.host.graphs.datasets.musae import load_musae
@@ -73,7 +73,7 @@ _ARCHIVES = (".zip", ".gz", ".tar", ".tgz")
 
 def _check_readable(path: Path) -> None:
     try:
-        with opened(path):
+        with open_regular(path):
             pass
     except FileError as error:
         raise DatasetError(str(error)) from error

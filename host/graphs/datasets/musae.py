@@ -18,7 +18,7 @@ from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.number_table import read_whole_numbers
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
@@ -60,7 +60,7 @@ def load_musae(folder: str | PathLike[str], *, train: float = 0.6, validation: f
     """
     folder = Path(folder)
     files: dict[str, Path] = {}
-    with reading(folder, "a data set in MUSAE's layout", _ORIGIN, files):
+    with as_dataset_errors(folder, "a data set in MUSAE's layout", _ORIGIN, files):
         prefix = _prefix(folder)
         names = [folder / f"{prefix}.json", folder / f"{prefix}_features.json"]
         files |= {"edges": folder / f"{prefix}_edges.csv",

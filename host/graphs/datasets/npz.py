@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hypercast.host.files.reading.arrays import Archive, opened_archive
 from hypercast.host.files.reading.csr import checked_csr, require_entries
-from hypercast.host.graphs.datasets.error import reading
+from hypercast.host.graphs.datasets.error import as_dataset_errors
 from hypercast.host.graphs.datasets.splits import split_per_class
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
@@ -42,7 +42,7 @@ def load_npz(path: str | PathLike[str], *, train: int = 20, validation: int = 30
         If the file is missing, damaged, or of another layout.
     """
     path = Path(path)
-    with reading(path, "a graph in gnn-benchmark's layout", _ORIGIN):
+    with as_dataset_errors(path, "a graph in gnn-benchmark's layout", _ORIGIN):
         with opened_archive(path) as arrays:
             adjacency, features = (_matrix(arrays, name, path) for name in ("adj", "attr"))
             labels = checked_labels(arrays["labels"])

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.number_table import read_real_numbers, read_whole_numbers
 from hypercast.host.files.reading.tensor_file import read_torch_arrays
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.datasets.ogb_tasks import check_task
 from hypercast.host.graphs.datasets.splits import Splits
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
@@ -55,7 +55,7 @@ def load_ogb(folder: str | PathLike[str], *, directed: bool = False) -> GraphArg
     folder = Path(folder)
     raw = folder / "raw"
     files: dict[str, Path] = {}
-    with reading(folder, "a data set in OGB's layout", _ORIGIN, files):
+    with as_dataset_errors(folder, "a data set in OGB's layout", _ORIGIN, files):
         vertices = check_task(folder)
         splits = _splits(folder / "split", files)
         read = _arrays if (raw / "data.npz").exists() else _tables
@@ -63,7 +63,7 @@ def load_ogb(folder: str | PathLike[str], *, directed: bool = False) -> GraphArg
         if vertices not in (None, len(features)):
             raise DatasetError(f"{files['features']} has features of {len(features)} vertices, but "
                                f"the graph has {vertices}; download both again from {_ORIGIN}")
-        return graph_arguments(edges, features, _known(labels), directed=directed, **splits)
+        return graph_arguments(edges, features, _known_labels(labels), directed=directed, **splits)
 
 
 def _labels(raw: Path, files: dict[str, Path]) -> npt.NDArray[Any]:
@@ -100,7 +100,7 @@ def _no_features(place: Path, name: str) -> DatasetError:
                         f"some and use Graph.from_edges")
 
 
-def _known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def _known_labels(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Labels, -1 where the benchmark has none for a vertex."""
     if labels.dtype.kind == "f" and labels.shape[1:] in ((), (1,)):
         return np.where(np.isnan(labels), -1, labels)

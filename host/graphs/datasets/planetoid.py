@@ -20,7 +20,7 @@ from hypercast.host.files.reading.pickles import (
 )
 from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
 from hypercast.reference.array_types import BoolArray, IntArray
@@ -102,14 +102,14 @@ def load_planetoid(folder: str | PathLike[str], *, name: str | None = None,
     files = {part: folder / f"ind.{name}.{part}" for part in _READERS}
     graph_files = {"edges": files["graph"], "features": files["allx"], "labels": files["ally"],
                    "test": files["test.index"], "train": files["y"]}
-    with reading(folder / f"ind.{name}.*", "Planetoid's files", _ORIGIN, graph_files):
+    with as_dataset_errors(folder / f"ind.{name}.*", "Planetoid's files", _ORIGIN, graph_files):
         parts = {}
         for part, path in files.items():
             content = read_bytes(path)
             if verify:
                 _check_original(path, content, CHECKSUMS.get(name, {}).get(part))
             parts[part] = _READERS[part](content, path)
-        return _assembled(parts, files)
+        return _assemble(parts, files)
 
 
 def _check_original(path: Path, content: bytes, expected: str | None) -> None:
@@ -129,7 +129,7 @@ def _only_name(folder: Path) -> str:
     return names[0]
 
 
-def _assembled(parts: Mapping[str, Any], files: Mapping[str, Path]) -> GraphArguments:
+def _assemble(parts: Mapping[str, Any], files: Mapping[str, Path]) -> GraphArguments:
     """Arguments of ``Graph``, if the parts fit each other."""
     known, tested, numbers = parts["allx"], parts["tx"], parts["test.index"]
     _check_sizes(parts, files)

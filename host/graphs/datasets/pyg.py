@@ -5,11 +5,11 @@ from os import PathLike
 from pathlib import Path
 
 from hypercast.host.files.reading.tensor_file import read_torch
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.datasets.splits import random_split
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.graph_checks import checked_labels
-from hypercast.host.graphs.interchange.pyg import pyg_arguments, required
+from hypercast.host.graphs.interchange.pyg import pyg_arguments, require
 from hypercast.host.graphs.parallel_edges import Parallel
 
 __all__ = ["load_pyg"]
@@ -52,7 +52,7 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
                            f"edges, features and labels by numpy.savez") from error
     parts_of_data = [BaseStorage, Data, DataEdgeAttr, DataTensorAttr, EdgeStorage, GlobalStorage,
                      HeteroData, NodeStorage, TemporalData]
-    with reading(path, "a Data of PyTorch Geometric", _ORIGIN):
+    with as_dataset_errors(path, "a Data of PyTorch Geometric", _ORIGIN):
         data = read_torch(path, torch, parts_of_data)
         if isinstance(data, tuple):  # a data set: attributes, where each graph's start, and more
             data, slices = data[:2]
@@ -64,6 +64,6 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
             raise DatasetError(f"{path} holds a {type(data).__name__}; torch.save a Data with x, "
                                f"y and edge_index (of a HeteroData, to_homogeneous() makes one)")
         parts = None if hasattr(data, "train_mask") else random_split(
-            checked_labels(required(data, "y")), seed=seed)
+            checked_labels(require(data, "y")), seed=seed)
         return graph_arguments(**pyg_arguments(data, None, parts), directed=True,
                                parallel=Parallel.MULTIGRAPH)

@@ -15,7 +15,7 @@ from hypercast.host.files.reading.csr import read_csr, require_entries
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.whole_numbers import whole_number, whole_numbers
-from hypercast.host.graphs.datasets.error import DatasetError, reading
+from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
 from hypercast.host.graphs.datasets.splits import Splits
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel, stored_edges
@@ -51,7 +51,7 @@ def load_saint(folder: str | PathLike[str]) -> GraphArguments:
         folder / name for name in ("adj_full.npz", "feats.npy", "class_map.json", "role.json"))
     files = {"edges": edges, "features": features, "labels": classes,
              **dict.fromkeys(_ROLES, roles)}
-    with reading(folder, "a data set in GraphSAINT's layout", _ORIGIN, files):
+    with as_dataset_errors(folder, "a data set in GraphSAINT's layout", _ORIGIN, files):
         adjacency, values = read_csr(edges), read_array(features)
         vertices = len(values)
         if adjacency.shape != (vertices, vertices):

@@ -8,7 +8,7 @@ import numpy as np
 
 from hypercast.host.graphs.graph_error import GraphError
 from hypercast.host.graphs.interchange.tensors import as_array, as_splits
-from hypercast.host.graphs.interchange.understood import understood
+from hypercast.host.graphs.interchange.understood import as_graph_errors
 
 __all__ = ["dgl_arguments"]
 
@@ -16,20 +16,20 @@ __all__ = ["dgl_arguments"]
 def dgl_arguments(graph: Any, features: str, labels: str, weight: str | None,
                   parts: Mapping[str, object] | None) -> dict[str, Any]:
     """Arguments of ``graph_arguments``; parameters are those of ``Graph.from_dgl``."""
-    with understood(graph, "a dgl.DGLGraph"):
+    with as_graph_errors(graph, "a dgl.DGLGraph"):
         if not graph.is_homogeneous:
             raise GraphError(f"the DGL graph has {len(graph.ntypes)} types of vertices and "
                              f"{len(graph.etypes)} of edges; make it one by dgl.to_homogeneous")
         ends = [as_array(end, "edges") for end in graph.edges(order="eid")]
-        weights = None if weight is None else _required(graph.edata, weight, "edges").reshape(-1)
+        weights = None if weight is None else _require(graph.edata, weight, "edges").reshape(-1)
         return {
             "edges": np.stack(ends, axis=1), "weights": weights,
-            "features": _required(graph.ndata, features, "vertices"),
-            "labels": _required(graph.ndata, labels, "vertices"),
+            "features": _require(graph.ndata, features, "vertices"),
+            "labels": _require(graph.ndata, labels, "vertices"),
             **as_splits(graph.ndata.get, parts)}
 
 
-def _required(table: Mapping[str, Any], name: str, owners: str) -> Any:
+def _require(table: Mapping[str, Any], name: str, owners: str) -> Any:
     if name not in table:
         raise GraphError(f"the DGL graph's {owners} have no {name!r} but "
                          f"{', '.join(map(repr, table)) or 'nothing'}; name what to take")

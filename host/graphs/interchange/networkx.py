@@ -7,7 +7,7 @@ import numpy as np
 
 from hypercast.host.graphs.graph_error import GraphError
 from hypercast.host.graphs.interchange.tensors import as_array
-from hypercast.host.graphs.interchange.understood import understood
+from hypercast.host.graphs.interchange.understood import as_graph_errors
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["networkx_edges"]
@@ -37,7 +37,7 @@ def networkx_edges(graph: Any, weight: str | None, vertices: int) -> tuple[IntAr
     GraphError
         If it is no such graph, or has no such weights.
     """
-    with understood(graph, "a graph of networkx"):
+    with as_graph_errors(graph, "a graph of networkx"):
         number = {vertex: index for index, vertex in enumerate(graph.nodes)}
         directed = bool(graph.is_directed())
         given = list(graph.edges(data=weight)) if weight is not None else \

@@ -10,24 +10,24 @@ import scipy.sparse
 
 from hypercast.host.graphs.graph_error import GraphError, GraphWarning
 from hypercast.host.graphs.interchange.tensors import as_array, as_splits
-from hypercast.host.graphs.interchange.understood import understood
+from hypercast.host.graphs.interchange.understood import as_graph_errors
 from hypercast.host.graphs.parallel_edges import matrix_edges
 
-__all__ = ["pyg_arguments", "required"]
+__all__ = ["pyg_arguments", "require"]
 
 
 def pyg_arguments(data: Any, weight: str | None,
                   parts: Mapping[str, object] | None) -> dict[str, Any]:
     """Arguments of ``graph_arguments``; parameters are those of ``Graph.from_pyg``."""
-    with understood(data, "a torch_geometric.data.Data"):
-        labels = as_array(required(data, "y"), "y")
+    with as_graph_errors(data, "a torch_geometric.data.Data"):
+        labels = as_array(require(data, "y"), "y")
         edges, weights = _edges(data, weight, len(labels) if labels.ndim else 0)
         return {
-            "edges": edges, "weights": weights, "features": as_array(required(data, "x"), "x"),
+            "edges": edges, "weights": weights, "features": as_array(require(data, "x"), "x"),
             "labels": labels, **as_splits(lambda name: getattr(data, name, None), parts)}
 
 
-def required(data: Any, name: str) -> Any:
+def require(data: Any, name: str) -> Any:
     """An attribute of a ``Data``, or a ``GraphError`` if it has none."""
     if not isinstance(name, str):
         raise GraphError(f"weight is {str(name)[:40]}; give the name of an attribute")
@@ -44,7 +44,7 @@ def _edges(data: Any, weight: str | None, vertices: int) -> tuple[Any, Any]:
         if weight is not None:
             raise GraphError(f"the edges are those of adj_t, which says their weights, and not "
                              f"{weight}; leave weight out")
-        return matrix_edges(required(data, "adj_t"), vertices)
+        return matrix_edges(require(data, "adj_t"), vertices)
     ends = as_array(data.edge_index, "edge_index")
     if scipy.sparse.issparse(ends) or ends.ndim != 2 or ends.shape[0] != 2:
         kind = "a sparse matrix" if scipy.sparse.issparse(ends) else "an array"
@@ -56,4 +56,4 @@ def _edges(data: Any, weight: str | None, vertices: int) -> tuple[Any, Any]:
         warnings.warn(f"vertex {twice[0]} has several loops, whose weights add up; GCNConv of "
                       f"PyTorch Geometric takes one of them", GraphWarning, stacklevel=2)
     return ends.T, None if weight is None else as_array(
-        required(data, weight), weight).reshape(-1)
+        require(data, weight), weight).reshape(-1)

@@ -7,11 +7,11 @@ from typing import Any
 
 from hypercast.host.graphs.graph_error import GraphError
 
-__all__ = ["understood"]
+__all__ = ["as_graph_errors"]
 
 
 @contextmanager
-def understood(given: Any, what: str) -> Iterator[None]:
+def as_graph_errors(given: Any, what: str) -> Iterator[None]:
     """A context in which whatever goes wrong with an object is a ``GraphError``.
 
     Parameters

@@ -109,7 +109,7 @@ def own_names(given: Collection[str], names: Collection[str]) -> dict[str, str]:
     while len({*here.values()}) == len(given):
         if weights <= {*here.values()}:
             return here
-        if numbered := _numbered([*here.values()], names):
+        if numbered := _number_names([*here.values()], names):
             return {name: numbered[short] for name, short in here.items()}
         if len({short.partition(".")[0] for short in here.values()}) != 1:
             break
@@ -117,7 +117,7 @@ def own_names(given: Collection[str], names: Collection[str]) -> dict[str, str]:
     return plain
 
 
-def _numbered(given: Sequence[str], names: Collection[str]) -> dict[str, str]:
+def _number_names(given: Sequence[str], names: Collection[str]) -> dict[str, str]:
     """Names by the numbers of convolutions; nothing if that leaves a choice, or does not fit."""
     found = [match for name in names if (match := _CONVOLUTION.fullmatch(name))]
     count, expected = len({match[1] for match in found}), {match[2] for match in found}

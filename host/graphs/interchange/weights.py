@@ -208,12 +208,12 @@ def load_weights(path: str | PathLike[str], network: Network,
         found = parameters_of(network, tensors, gin_epsilon)
     except WeightsError as error:
         raise WeightsError(f"{path}: {error}") from error
-    if not _MADE_HERE.items() <= facts.items() and (text := _assumed(network, tensors)):
+    if not _MADE_HERE.items() <= facts.items() and (text := _assumptions(network, tensors)):
         warnings.warn(f"{path}: {text}", WeightsWarning, stacklevel=2)
     return found
 
 
-def _assumed(network: Network, tensors: Mapping[str, object]) -> str:
+def _assumptions(network: Network, tensors: Mapping[str, object]) -> str:
     """What is assumed of tensors; an empty text of networks that PyTorch Geometric does not have.
     """
     names = dict(weight_names(network))

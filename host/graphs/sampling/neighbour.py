@@ -13,7 +13,7 @@ import scipy.sparse
 
 from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
-from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
+from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabel_vertices
 from hypercast.host.graphs.sampling.sampling_kernels import (
     count_neighbours,
     draw_candidates,
@@ -38,7 +38,7 @@ class NeighbourSampler:
     Parameters
     ----------
     matrix : (V, V) scipy.sparse array
-        What is aggregated, such as ``Graph.normalised`` returns.
+        What is aggregated, such as ``Graph.normalise`` returns.
     targets : (T,) array of int
         Vertices of the last level, each once; an epoch has each in one batch.
     fan_outs : sequence of int
@@ -112,7 +112,7 @@ class NeighbourSampler:
         drawn, weights = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1])
         draw_neighbours(of.starts, of.columns, of.weights, of.loops, destinations, fan_out,
                         candidates, starts, drawn, weights)
-        sources, columns = relabelled(destinations, drawn, of.vertices)
+        sources, columns = relabel_vertices(destinations, drawn, of.vertices)
         return sources, scipy.sparse.csr_array(
             (weights, columns, starts), shape=(len(destinations), len(sources)))
 

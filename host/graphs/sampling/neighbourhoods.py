@@ -11,7 +11,7 @@ from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.sampling_kernels import relabel
 from hypercast.reference.array_types import FloatArray, IntArray, SparseArray
 
-__all__ = ["Neighbourhoods", "relabelled"]
+__all__ = ["Neighbourhoods", "relabel_vertices"]
 
 
 class Neighbourhoods:
@@ -55,8 +55,8 @@ class Neighbourhoods:
         return np.diff(self.starts)
 
 
-def relabelled(destinations: IntArray, neighbours: npt.NDArray[np.integer[Any]],
-               vertices: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
+def relabel_vertices(destinations: IntArray, neighbours: npt.NDArray[np.integer[Any]],
+                     vertices: int) -> tuple[IntArray, npt.NDArray[np.int32]]:
     """Numbers of vertices within a sample.
 
     Parameters

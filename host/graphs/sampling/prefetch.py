@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 from hypercast.errors import InputError
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 
-__all__ = ["Sampler", "batches", "prefetched"]
+__all__ = ["Sampler", "batches", "prefetch"]
 
 
 Argument = TypeVar("Argument")
@@ -43,11 +43,11 @@ def batches(sampler: Sampler, epoch: int, *, workers: int = 2) -> Generator[Mini
     workers : int
         Threads. NumPy lets them run side by side most of the time.
     """
-    return prefetched(partial(sampler.batch, epoch), range(len(sampler)), workers=workers)
+    return prefetch(partial(sampler.batch, epoch), range(len(sampler)), workers=workers)
 
 
-def prefetched(function: Callable[[Argument], Result], arguments: Iterable[Argument], *,
-               workers: int = 2) -> Generator[Result, None, None]:
+def prefetch(function: Callable[[Argument], Result], arguments: Iterable[Argument], *,
+             workers: int = 2) -> Generator[Result, None, None]:
     """Yield ``function`` of each of the arguments in order, computed ahead by threads.
 
     No more than twice as many results as threads are waiting at any time. An exception is raised

@@ -16,7 +16,7 @@ import scipy.sparse
 from hypercast.errors import InputError
 from hypercast.host.files.kept_values import KeptValues
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
-from hypercast.host.graphs.sampling.prefetch import prefetched
+from hypercast.host.graphs.sampling.prefetch import prefetch
 from hypercast.host.graphs.sampling.sampling_kernels import find_entries
 from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import IntArray, SparseArray
@@ -129,7 +129,7 @@ class SaintSampler:
         self.visits = np.zeros(vertices, dtype=np.int64)
         self._edge_visits = np.zeros(self._matrix.nnz, dtype=np.int32)
         drawn = self.pool = 0
-        subgraphs = prefetched(self._subgraph, itertools.count(), workers=workers)
+        subgraphs = prefetch(self._subgraph, itertools.count(), workers=workers)
         while drawn < self._coverage * vertices:
             if self.pool % _ANNOUNCED == 0:
                 progress(f"sampling subgraphs in advance, "
@@ -142,9 +142,9 @@ class SaintSampler:
         subgraphs.close()
 
     def _subgraph(self, number: int) -> Subgraph:
-        return self._kept.value_of(number, partial(self._drawn, number))
+        return self._kept.value_of(number, partial(self._draw_sample, number))
 
-    def _drawn(self, number: int) -> Subgraph:
+    def _draw_sample(self, number: int) -> Subgraph:
         vertices = self._draw(generator_of(self._seed, 0, number))
         most = int((self._starts[vertices + 1] - self._starts[vertices]).sum())
         positions, columns = np.empty(most, dtype=np.int64), np.empty(most, dtype=np.int32)

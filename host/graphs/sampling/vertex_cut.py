@@ -37,9 +37,9 @@ class VertexCut:
     graph : Graph
         What is cut.
     normalisation : str
-        As of ``Graph.normalised``, with which every part is normalised.
+        As of ``Graph.normalise``, with which every part is normalised.
     gin_epsilon : float
-        As of ``Graph.normalised``.
+        As of ``Graph.normalise``.
     parts : int
         Number of parts.
     layers : int
@@ -57,7 +57,7 @@ class VertexCut:
                  layers: int, seed: int = 0) -> None:
         self._graph, self._normalisation, self._epsilon = graph, normalisation, gin_epsilon
         self._layers, self._parts = layers, parts
-        self._degrees, self._drawn, self._edge_parts = _dealt(graph, parts, seed)
+        self._degrees, self._drawn, self._edge_parts = _deal(graph, parts, seed)
         self._loops: FloatArray = graph.with_loops().edges.diagonal()
         self._train: BoolArray = graph.splits == Split.TRAIN
         self._batch = lru_cache(maxsize=None)(self._cut)
@@ -99,7 +99,7 @@ class VertexCut:
         own = replace(graph, edges=edges).among(vertices)
         if self._normalisation in LOOPED:
             own = replace(own, edges=_with_loops(own.edges, self._loops[vertices]))
-        matrix = own.normalised(self._normalisation, self._epsilon)
+        matrix = own.normalise(self._normalisation, self._epsilon)
         return MiniBatch(
             levels=(vertices,) * (self._layers + 1), matrices=(matrix,) * self._layers, number=part,
             loss_weights=shares[vertices] * self._train[vertices]
@@ -116,7 +116,7 @@ def largest_part(graph: Graph, parts: int, seed: int, *, looped: bool = False) -
     looped : bool
         Whether every vertex has a loop in each part, besides the edges; they are not counted then.
     """
-    degrees, drawn, edge_parts = _dealt(graph, parts, seed)
+    degrees, drawn, edge_parts = _deal(graph, parts, seed)
     here = np.zeros((graph.vertices, parts), dtype=bool)
     here[_rows(graph), edge_parts] = here[graph.edges.indices, edge_parts] = True
     alone = np.flatnonzero(degrees == 0)
@@ -144,7 +144,7 @@ def _rows(graph: Graph) -> IntArray:
     return np.repeat(np.arange(graph.vertices), np.diff(graph.edges.indptr))
 
 
-def _dealt(graph: Graph, parts: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
+def _deal(graph: Graph, parts: int, seed: int) -> tuple[IntArray, IntArray, IntArray]:
     """Degree of every vertex, the part that it draws, and the part of every edge."""
     rows, columns = _rows(graph), graph.edges.indices
     degrees: IntArray = (np.bincount(rows, minlength=graph.vertices)

@@ -12,10 +12,10 @@ from dataclasses import replace
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import Discipline, evaluated, pipeline_of, schedules_for
+from hypercast.host.planner.pipelines import Discipline, evaluate, pipeline_of, schedules_for
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.ranges import Ranges, refusal
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
 __all__ = ["DISCIPLINE", "STRATEGY", "board_orders", "plans"]
@@ -25,7 +25,7 @@ DISCIPLINE = Discipline(strategy="BaPipe")
 
 def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest of all numbers of boards, orders of boards and schedules."""
-    if reason := refused(problem):
+    if reason := refusal(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     found, reasons = list[Plan](), list[str]()
@@ -59,7 +59,7 @@ def _try(problem: Problem, found: list[Plan], reasons: list[str]) -> None:
     ranges = Ranges(problem)
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
         for boards in board_orders(problem, count):
-            stages = ranges.balanced(boards)
+            stages = ranges.balance(boards)
             if stages is None:
                 continue
             pipeline = pipeline_of(problem, stages)
@@ -68,7 +68,7 @@ def _try(problem: Problem, found: list[Plan], reasons: list[str]) -> None:
             if found and least >= max(plan.seconds for plan in fastest(found)):
                 continue
             for schedule in schedules_for(stages):
-                plan = evaluated(problem, DISCIPLINE, stages, schedule)
+                plan = evaluate(problem, DISCIPLINE, stages, schedule)
                 if isinstance(plan, Plan):
                     found.append(plan)
                 else:

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import refused
+from hypercast.host.planner.ranges import refusal
 
 __all__ = ["GPIPE", "GPIPE_STRATEGY", "ONE_BY_ONE", "ONE_BY_ONE_STRATEGY", "equal_stages", "gpipe",
            "obstacle", "one_by_one"]
@@ -41,22 +41,22 @@ def equal_stages(problem: Problem, boards: Sequence[Board], width: int = 1) -> l
 def obstacle(problem: Problem, discipline: Discipline, schedule: str, chunks: int = 1) -> str:
     """Why no run of layers fits a board, as text: what equal ones on as many boards lack."""
     count = min(len(problem.boards), len(problem.layers))
-    found = evaluated(problem, discipline, equal_stages(problem, problem.boards[:count]), schedule,
-                      chunks=chunks)
+    found = evaluate(problem, discipline, equal_stages(problem, problem.boards[:count]), schedule,
+                     chunks=chunks)
     text = "no run of layers fits one of the boards, however they are dealt"
     return text if isinstance(found, Plan) else f"{text}; {found}"
 
 
 def _plans(problem: Problem, discipline: Discipline, schedule: str, *,
            single: bool) -> Iterator[Plan | Refusal]:
-    if reason := refused(problem):
+    if reason := refusal(problem):
         yield Refusal(strategy=discipline.strategy, reason=reason)
         return
     found = []
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
         stages = equal_stages(problem, problem.boards[:count])
-        found.append(evaluated(problem, discipline, stages, schedule,
-                               in_flight=[1] * count if single else None))
+        found.append(evaluate(problem, discipline, stages, schedule,
+                              in_flight=[1] * count if single else None))
     plans = [plan for plan in found if isinstance(plan, Plan)]
     if plans:
         yield min(plans, key=lambda plan: plan.seconds)

@@ -8,10 +8,10 @@ reads rows of the chunks before it in this epoch, and of those after it in the l
 from collections.abc import Iterable, Iterator
 
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import Discipline, evaluated
+from hypercast.host.planner.pipelines import Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.ranges import Ranges, refusal
 from hypercast.host.planner.strategies.bapipe import board_orders
 from hypercast.host.planner.strategies.equal_layers import obstacle
 
@@ -30,7 +30,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                       reason="steps work on samples; leave --sampler out to work on chunks of the "
                              "whole graph")
         return
-    if reason := refused(problem):
+    if reason := refusal(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     allowed = [chunks for chunks in _CHUNKS if chunks <= problem.statistics.vertices[0]]
@@ -38,10 +38,10 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     ranges, found = Ranges(problem, most), list[Plan]()
     for count in range(2, min(len(problem.boards), len(problem.layers)) + 1):
         for boards in board_orders(problem, count):
-            stages = ranges.balanced(boards, single=True)
+            stages = ranges.balance(boards, single=True)
             if stages is None:
                 continue
-            tried = [evaluated(problem, DISCIPLINE, stages, "GPipe", chunks=chunks)
+            tried = [evaluate(problem, DISCIPLINE, stages, "GPipe", chunks=chunks)
                      for chunks in allowed]
             found += [plan for plan in tried if isinstance(plan, Plan)]
     if found:

@@ -77,7 +77,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
     if parts is None:
         mean = problem.operators(problem.statistics.part(count))
         parts = evenly([mean.seconds(layers, board) for board in boards])
-    owns, halos = _shared(problem.statistics, parts)
+    owns, halos = _share_graph(problem.statistics, parts)
     graphs = [problem.operators(own) for own in owns]
     # Each core injects a flit a cycle: of others' rows, too.
     panels = sum(-(-columns // lanes) for columns in problem.sent_columns)
@@ -129,7 +129,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
                      for board, part in zip(boards, parts, strict=True)))
 
 
-def _shared(whole: Statistics, parts: Sequence[float]) -> tuple[list[Statistics], list[int]]:
+def _share_graph(whole: Statistics, parts: Sequence[float]) -> tuple[list[Statistics], list[int]]:
     """What each board has of a graph, and how many vertices of others it reads.
 
     Of equal parts, these are known if the graph was divided among so many boards.

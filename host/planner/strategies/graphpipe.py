@@ -13,13 +13,13 @@ from typing import NamedTuple, TypeAlias
 
 from hypercast.host.planner.operators import OperatorGraph
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import refused
+from hypercast.host.planner.ranges import refusal
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of
 
-__all__ = ["DISCIPLINE", "STRATEGY", "partition", "plans", "taken_apart"]
+__all__ = ["DISCIPLINE", "STRATEGY", "partition", "plans", "take_apart"]
 
 DISCIPLINE = Discipline(strategy="GraphPipe", scheme="graph of stages", chain=False)
 #: Steps of the bisection: the bottleneck is found up to a millionth of the whole.
@@ -37,7 +37,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     Where a board lacks memory for as many micro-batches in flight as ``paths`` takes, the schedule
     is ``SNO``, which takes fewest.
     """
-    if reason := refused(problem):
+    if reason := refusal(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     found, reasons, room = list[Plan](), list[str](), StageRoom(problem)
@@ -46,13 +46,13 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     for stages in divided:
         if len(stages) < 2:
             continue
-        plan = _evaluated(problem, stages)
+        plan = _evaluate(problem, stages)
         if isinstance(plan, Plan):
             found.append(plan)
         else:
             reasons.append(plan)
     if not any(divided):
-        plan = _evaluated(problem, partition(problem, most, limited=False))
+        plan = _evaluate(problem, partition(problem, most, limited=False))
         if isinstance(plan, Plan):
             found.append(plan)
         else:
@@ -64,12 +64,12 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                       "one board takes no longer than several")
 
 
-def _evaluated(problem: Problem, stages: Sequence[tuple[int, ...]]) -> Plan | str:
+def _evaluate(problem: Problem, stages: Sequence[tuple[int, ...]]) -> Plan | str:
     """The plan of some stages, or what one of them lacks."""
     on_boards = [BoardStage(stage, (board,))
                  for stage, board in zip(stages, problem.fastest, strict=False)]
-    plan = evaluated(problem, DISCIPLINE, on_boards, "paths")
-    return plan if isinstance(plan, Plan) else evaluated(problem, DISCIPLINE, on_boards, "SNO")
+    plan = evaluate(problem, DISCIPLINE, on_boards, "paths")
+    return plan if isinstance(plan, Plan) else evaluate(problem, DISCIPLINE, on_boards, "SNO")
 
 
 def partition(problem: Problem, count: int, room: StageRoom | None = None, *,
@@ -95,18 +95,18 @@ def partition(problem: Problem, count: int, room: StageRoom | None = None, *,
     """
     graph, board = problem.graph, problem.fastest[-1]
     seconds = [operator.on(board).seconds for operator in graph.operators]
-    series = taken_apart(graph, range(len(seconds)))
-    even = _balanced(seconds, lambda most: _shallow(
-        series, seconds, most, count, lambda stage: True))
+    series = take_apart(graph, range(len(seconds)))
+    even = _balance(seconds, lambda most: _shallow(
+       series, seconds, most, count, lambda stage: True))
     if not limited:
         return even
     known = room or StageRoom(problem)
-    return known.settled(lambda: even if _fit(problem, known, even) else _balanced(
-        seconds, lambda most: _fitting(problem, known, series, seconds, most, count)))
+    return known.settle(lambda: even if _fit(problem, known, even) else _balance(
+       seconds, lambda most: _fit_stages(problem, known, series, seconds, most, count)))
 
 
-def _balanced(seconds: Sequence[float],
-              dealt: Callable[[float], list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
+def _balance(seconds: Sequence[float],
+             dealt: Callable[[float], list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
     """The stages of the smallest bottleneck; ``dealt`` has none if it is too small."""
     low, high = max(seconds), sum(seconds)
     best = dealt(high)
@@ -122,12 +122,12 @@ def _balanced(seconds: Sequence[float],
 def _shallow(series: Series, seconds: Sequence[float], most: float, count: int,
              fits: Callable[[int], bool]) -> list[tuple[int, ...]]:
     """Stages that take at most some seconds each, and fit wherever they are."""
-    [dealt] = _Dealer(seconds, most, lambda stage, behind: fits(stage), 0, False).dealt(series)
+    [dealt] = _Dealer(seconds, most, lambda stage, behind: fits(stage), 0, False).deal(series)
     return dealt.stages if dealt and len(dealt.stages) <= count else []
 
 
-def _fitting(problem: Problem, room: StageRoom, series: Series, seconds: Sequence[float],
-             most: float, count: int) -> list[tuple[int, ...]]:
+def _fit_stages(problem: Problem, room: StageRoom, series: Series, seconds: Sequence[float],
+                most: float, count: int) -> list[tuple[int, ...]]:
     """Stages that take at most some seconds each, and fit where they are.
 
     Those that fit with one micro-batch in flight come first. If they fit where they are, too, there
@@ -144,7 +144,7 @@ def _fitting(problem: Problem, room: StageRoom, series: Series, seconds: Sequenc
 
     dealer = _Dealer(seconds, most, fits, min(problem.micro_batches, count) - 1,
                      bool(problem.graph.skips))
-    dealt, *_ = dealer.dealt(series)
+    dealt, *_ = dealer.deal(series)
     return dealt.stages if dealt and len(dealt.stages) <= count else []
 
 
@@ -168,11 +168,11 @@ def _behind(graph: OperatorGraph, stages: Sequence[tuple[int, ...]]) -> list[int
     return found
 
 
-def taken_apart(graph: OperatorGraph, numbers: Sequence[int]) -> Series:
+def take_apart(graph: OperatorGraph, numbers: Sequence[int]) -> Series:
     """A connected part of a graph as a series; what no rule takes apart stays in its order."""
     inside = {*numbers}
-    behind = {number: _reached(number, graph.readers, inside) for number in numbers}
-    before = {number: _reached(number, graph.sources, inside) for number in numbers}
+    behind = {number: _reach(number, graph.readers, inside) for number in numbers}
+    before = {number: _reach(number, graph.sources, inside) for number in numbers}
     passed = [number for number in numbers
               if len(behind[number]) + len(before[number]) == len(numbers) - 1]
     series: Series = []
@@ -183,9 +183,9 @@ def taken_apart(graph: OperatorGraph, numbers: Sequence[int]) -> Series:
         if between:
             branches = _components(graph, between)
             if len(branches) > 1:
-                series.append([taken_apart(graph, branch) for branch in branches])
+                series.append([take_apart(graph, branch) for branch in branches])
             elif passed:
-                series += taken_apart(graph, between)
+                series += take_apart(graph, between)
             else:
                 series += between
         if number is not None:
@@ -194,7 +194,7 @@ def taken_apart(graph: OperatorGraph, numbers: Sequence[int]) -> Series:
     return series
 
 
-def _reached(start: int, neighbours: Sequence[Sequence[int]], inside: set[int]) -> set[int]:
+def _reach(start: int, neighbours: Sequence[Sequence[int]], inside: set[int]) -> set[int]:
     found: set[int] = set()
     todo = [start]
     while todo:
@@ -212,7 +212,7 @@ def _components(graph: OperatorGraph, numbers: Sequence[int]) -> list[list[int]]
             for number in range(len(graph.operators))]
     while left:
         first = min(left)
-        part = {first, *_reached(first, both, left)}
+        part = {first, *_reach(first, both, left)}
         left -= part
         found.append(sorted(part))
     return found
@@ -254,7 +254,7 @@ class _Dealer:
         self._seconds, self._most, self._fits = seconds, most, fits
         self._places, self._linked = range(deepest + 1), linked
 
-    def dealt(self, series: Series, last: int = 0) -> list[_Dealt | None]:
+    def deal(self, series: Series, last: int = 0) -> list[_Dealt | None]:
         """The stages of a series, by the number of stages behind it; None where none fit.
 
         The first stage has at least ``last`` stages behind it.
@@ -319,7 +319,7 @@ class _Dealer:
             stages, first, mine = list[tuple[int, ...]](), behind, last
             for number in reversed(range(len(branches))):
                 if (number, mine) not in known:
-                    known[number, mine] = self.dealt(branches[number], mine)
+                    known[number, mine] = self.deal(branches[number], mine)
                 one = known[number, mine][behind]
                 if one is None:
                     found.append(None)

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal
 from hypercast.host.planner.problem import Problem
 
@@ -17,7 +17,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     """One for the fastest board that has room."""
     layers, reasons = tuple(range(len(problem.layers))), []
     for board in problem.fastest:
-        found = evaluated(problem, DISCIPLINE, [BoardStage(layers, (board,))], "SNO")
+        found = evaluate(problem, DISCIPLINE, [BoardStage(layers, (board,))], "SNO")
         if isinstance(found, Plan):
             yield found
             return

@@ -13,10 +13,10 @@ from typing import NamedTuple
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.reduction import reduction_seconds
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import SUM_BYTES, BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import Ranges, refused
+from hypercast.host.planner.ranges import Ranges, refusal
 from hypercast.host.planner.strategies.equal_layers import equal_stages, obstacle
 
 __all__ = ["DISCIPLINE", "STRATEGY", "TWO_VERSIONS", "TWO_VERSIONS_STRATEGY", "plans", "plans_2bw"]
@@ -33,18 +33,18 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     Its boards may all have one stage with all layers. They are samples in parallel then, and no
     weights are older.
     """
-    if reason := _alone(problem) or _unsampled(problem):
+    if reason := _alone(problem) or _refuse_samples(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     stages = _partition(problem, len(problem.boards))
     if not stages:
         yield Refusal(strategy=DISCIPLINE.strategy, reason=obstacle(problem, DISCIPLINE, "SNO"))
         return
-    tried = [_evaluated(problem, stages)]
+    tried = [_evaluate(problem, stages)]
     if len(stages) > 1 and any(len(stage.boards) > 1 for stage in stages):  # not trained yet
         stages = _partition(problem, 1)
         if len(stages) > 1:
-            tried.append(_evaluated(problem, stages))
+            tried.append(_evaluate(problem, stages))
     found = [plan for plan in tried if isinstance(plan, Plan)]
     if found:
         yield from fastest(found)
@@ -52,18 +52,18 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
         yield Refusal(strategy=DISCIPLINE.strategy, reason=str(tried[0]))
 
 
-def _evaluated(problem: Problem, stages: Sequence[BoardStage]) -> Plan | str:
+def _evaluate(problem: Problem, stages: Sequence[BoardStage]) -> Plan | str:
     """The plan of some stages, with as many micro-batches in flight as keep all boards busy."""
     behind = [sum(len(stage.boards) for stage in stages[number:])
               for number in range(len(stages))]
     flights = [math.ceil(boards / len(stage.boards))
                for boards, stage in zip(behind, stages, strict=True)]
-    return evaluated(problem, DISCIPLINE, stages, "SNO", in_flight=flights)
+    return evaluate(problem, DISCIPLINE, stages, "SNO", in_flight=flights)
 
 
 def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
     """The fastest of depth times width, with as many layers in each stage."""
-    if reason := refused(problem) or _unsampled(problem):
+    if reason := refusal(problem) or _refuse_samples(problem):
         yield Refusal(strategy=TWO_VERSIONS.strategy, reason=reason)
         return
     tried = list[Plan | str]()
@@ -71,7 +71,7 @@ def plans_2bw(problem: Problem) -> Iterator[Plan | Refusal]:
     for depth in range(2, min(most, len(problem.layers)) + 1):
         for width in range(1, most // depth + 1):
             stages = equal_stages(problem, problem.fastest[:depth * width], width)
-            tried.append(evaluated(problem, TWO_VERSIONS, stages, "SNO"))
+            tried.append(evaluate(problem, TWO_VERSIONS, stages, "SNO"))
     found = [plan for plan in tried if isinstance(plan, Plan)]
     if found:
         yield from fastest(found)
@@ -83,7 +83,7 @@ def _alone(problem: Problem) -> str:
     return "there is one board only" if len(problem.boards) < 2 else ""
 
 
-def _unsampled(problem: Problem) -> str:
+def _refuse_samples(problem: Problem) -> str:
     if problem.micro_batches > 1:
         return ""
     remedy = problem.more_micro_batches if problem.statistics.sampled else (

@@ -12,10 +12,10 @@ import numpy as np
 
 from hypercast.host.planner.operators import OperatorGraph
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, Refusal, fastest
 from hypercast.host.planner.problem import Problem
-from hypercast.host.planner.ranges import refused
+from hypercast.host.planner.ranges import refusal
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of, numbers_of
 from hypercast.reference.array_types import FloatArray, IntArray
 
@@ -32,7 +32,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     Where these stages fit with fewer micro-batches in flight only than ``SO`` takes, it is the
     faster one of two: theirs with ``SNO``, and that of the best stages for ``SO``.
     """
-    if reason := refused(problem):
+    if reason := refusal(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
         return
     downsets = _downsets(problem.graph, MOST_DOWNSETS)
@@ -47,11 +47,11 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     if len(stages) < 2:
         yield Refusal(strategy=DISCIPLINE.strategy, reason="one board takes no longer than several")
         return
-    tried = [_evaluated(problem, stages, "SO" if limited else "SNO")]
+    tried = [_evaluate(problem, stages, "SO" if limited else "SNO")]
     if limited and not isinstance(tried[0], Plan):
-        tried.append(_evaluated(problem, stages, "SNO"))
+        tried.append(_evaluate(problem, stages, "SNO"))
         if others := partition(problem, room, 2):
-            tried.append(_evaluated(problem, others, "SO"))
+            tried.append(_evaluate(problem, others, "SO"))
     found = [plan for plan in tried if isinstance(plan, Plan)]
     if found:
         yield from fastest(found)
@@ -60,11 +60,11 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
                       reason=str(tried[0]) if limited else f"{NONE_FIT}; {tried[0]}")
 
 
-def _evaluated(problem: Problem, stages: Sequence[tuple[int, ...]], schedule: str) -> Plan | str:
+def _evaluate(problem: Problem, stages: Sequence[tuple[int, ...]], schedule: str) -> Plan | str:
     """The plan of some stages, or what one of them lacks."""
-    return evaluated(problem, DISCIPLINE, [
-        BoardStage(stage, (board,))
-        for stage, board in zip(stages, problem.fastest, strict=False)], schedule)
+    return evaluate(problem, DISCIPLINE, [
+       BoardStage(stage, (board,))
+       for stage, board in zip(stages, problem.fastest, strict=False)], schedule)
 
 
 def partition(problem: Problem, room: StageRoom | None = None,
@@ -87,12 +87,12 @@ def partition(problem: Problem, room: StageRoom | None = None,
         Empty if no stages fit.
     """
     if not behind:
-        return _searched(problem, None, 0)
+        return _search(problem, None, 0)
     known = room or StageRoom(problem)
-    return known.settled(lambda: _searched(problem, known, behind))
+    return known.settle(lambda: _search(problem, known, behind))
 
 
-def _searched(problem: Problem, room: StageRoom | None, behind: int) -> list[tuple[int, ...]]:
+def _search(problem: Problem, room: StageRoom | None, behind: int) -> list[tuple[int, ...]]:
     graph, board = problem.graph, problem.fastest[-1]
     seconds = [operator.on(board).seconds for operator in graph.operators]
     needs = [bits_of(graph.sources[number]) for number in range(len(seconds))]

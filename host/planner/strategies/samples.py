@@ -67,7 +67,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
         memory[board.name] = need.bytes_on(board)
     each = [problem.graph.seconds(layers, board) for board in boards]
     if counts is None:
-        counts = _dealt(problem.micro_batches, each)
+        counts = _deal(problem.micro_batches, each)
     order = turns(counts)
 
     def computing(size: int) -> float:
@@ -85,7 +85,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
                      for board, count in zip(boards, counts, strict=True)))
 
 
-def _dealt(micro_batches: int, each: Sequence[float]) -> list[int]:
+def _deal(micro_batches: int, each: Sequence[float]) -> list[int]:
     """Micro-batches for boards that take some seconds for each."""
     done = [(seconds, number) for number, seconds in enumerate(each)]
     heapq.heapify(done)

@@ -21,7 +21,7 @@ from hypercast.benches.fuzzing import (
 )
 from hypercast.benches.fuzzing.graph_formats import FORMATS, draw_graph
 from hypercast.benches.fuzzing.reading import of_graph
-from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, WrongError, check_refusal, refused
+from hypercast.benches.fuzzing.trial import READ, REFUSED, Trial, WrongError, check_refusal, outcome
 from hypercast.benches.fuzzing.trial_kinds import KINDS
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.graphs.graph import Graph, GraphError
@@ -161,11 +161,11 @@ def test_refusals_are_one_line_of_the_projects():
     for message in ("", "x.csv\nis damaged", "y.csv is damaged", "x.csv" * 1000):
         with pytest.raises(WrongError):
             check_refusal(message, ["x.csv"])
-    assert refused(FileError("x is damaged"), ["x"]) == "refused"
-    assert refused(GraphError("x"), ["x"]) == "refused"
+    assert outcome(FileError("x is damaged"), ["x"]) == "refused"
+    assert outcome(GraphError("x"), ["x"]) == "refused"
     for error in (ValueError("x"), WrongError("x")):
         with pytest.raises(type(error), match="x"):
-            refused(error, ["x"])
+            outcome(error, ["x"])
 
 
 def test_edited_plans_and_options_of_boards_are_taken_or_refused(tmp_path):

@@ -20,7 +20,7 @@ NETWORK = Network.of_widths((64, 32, 16))  # 4, 2 and 1 panels
 def step(orders):
     """800 vertices in every layer."""
     workload = Workload.of_statistics(
-        [800] * 3, [4_800] * 2, NETWORK, CONFIG).ordered(orders)
+        [800] * 3, [4_800] * 2, NETWORK, CONFIG).with_orders(orders)
     return workload, predict(workload)
 
 

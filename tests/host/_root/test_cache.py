@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from hypercast import cache
-from hypercast.cache import cache_folder, cached, distrust, found
+from hypercast.cache import cache_folder, distrust, ensure, find_entry
 
 CONTENT = bytes(range(256)) * 8
 #: Another user of the machine.
@@ -51,7 +51,7 @@ class Maker:
 
 def make(root, name, maker, **options):
     """Ask for an entry; its file."""
-    return cached("kind", name, maker, root=root, **options) / "file"
+    return ensure("kind", name, maker, root=root, **options) / "file"
 
 
 def names(root):
@@ -62,10 +62,10 @@ def names(root):
 
 def test_an_entry_is_made_once(tmp_path):
     maker, root = Maker(), tmp_path / "a" / "cache"
-    assert found("kind", "one", root=root) is None and not root.exists()
+    assert find_entry("kind", "one", root=root) is None and not root.exists()
     for _ in range(3):
         assert make(root, "one", maker).read_bytes() == CONTENT
-    assert found("kind", "one", root=root) == root / "kind" / "one"
+    assert find_entry("kind", "one", root=root) == root / "kind" / "one"
     assert maker.made == 1
     assert names(root) == ["one"]
     assert sorted(path.name for path in (root / "kind" / "one").iterdir()) == [
@@ -138,7 +138,7 @@ def replace_by_a_link(file):
 def test_a_damaged_entry_is_made_again(tmp_path, damage):
     maker = Maker()
     damage(make(tmp_path, "one", maker))
-    assert found("kind", "one", root=tmp_path) is None
+    assert find_entry("kind", "one", root=tmp_path) is None
     assert make(tmp_path, "one", maker).read_bytes() == CONTENT
     assert maker.made == 2
     make(tmp_path, "one", maker)
@@ -270,7 +270,7 @@ def test_what_others_could_have_written_is_not_taken(tmp_path, elsewhere, plante
     root, maker = tmp_path / "cache", Maker()
     planted(root)
     before = {path: path.lstat().st_mtime_ns for path in tmp_path.rglob("*")}
-    assert found("kind", "one", root=root) is None and distrust(root / "kind")
+    assert find_entry("kind", "one", root=root) is None and distrust(root / "kind")
     with pytest.warns(RuntimeWarning, match=f"kept in {elsewhere} instead; set HYPERCAST_CACHE"):
         assert make(root, "one", maker) == elsewhere / "kind" / "one" / "file"
     with warnings.catch_warnings():
@@ -317,8 +317,8 @@ def test_entries_that_root_made_are_there_for_others():
             make(Path(name, "cache"), "one", Maker())
         finally:
             os.umask(old)
-        assert as_another_user(lambda: found("kind", "one", root=Path(name, "cache")))
-        assert not as_another_user(lambda: found("kind", "two", root=Path(name, "cache")))
+        assert as_another_user(lambda: find_entry("kind", "one", root=Path(name, "cache")))
+        assert not as_another_user(lambda: find_entry("kind", "two", root=Path(name, "cache")))
 
 
 @root_only
@@ -327,8 +327,8 @@ def test_what_another_user_made_is_not_taken_by_root():
         Path(name).chmod(0o777)
         root = Path(name, "cache")
         assert as_another_user(lambda: make(root, "one", Maker()))
-        assert as_another_user(lambda: found("kind", "one", root=root))
-        assert found("kind", "one", root=root) is None
+        assert as_another_user(lambda: find_entry("kind", "one", root=root))
+        assert find_entry("kind", "one", root=root) is None
 
 
 def test_a_folder_that_cannot_be_written(tmp_path, elsewhere):
@@ -355,7 +355,7 @@ def test_links_in_an_entry_are_not_followed_when_its_modes_are_set(tmp_path):
     other.chmod(0o666)
     make(tmp_path / "cache", "one", lambda folder: (folder / "link").symlink_to(other))
     assert other.stat().st_mode & 0o777 == 0o666
-    assert found("kind", "one", root=tmp_path / "cache") is None
+    assert find_entry("kind", "one", root=tmp_path / "cache") is None
 
 
 # Where entries are.

@@ -171,5 +171,5 @@ def test_names_of_options_are_those_of_the_command_line():
     assert str(caught.value) == "check compares one board with the reference, but 2 train " \
         "together; leave it out"
     assert caught.value.on_command_line == f"--{caught.value}"
-    placed = caught.value.placed("a.toml, line 3")
+    placed = caught.value.at("a.toml, line 3")
     assert placed.on_command_line == f"a.toml, line 3: --{caught.value}"

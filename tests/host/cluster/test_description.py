@@ -88,7 +88,7 @@ def test_only_the_boards_that_are_asked_for_have_to_be_joined():
     for boards in (None, [first, second], [third, second], [first, second, third]):
         with pytest.raises(DescriptionError, match="no link joins the boards a-"):
             cluster.require_joined(boards)
-    assert cluster.joined(third, first) and not cluster.joined(first, second)
+    assert cluster.connects(third, first) and not cluster.connects(first, second)
 
 
 def test_the_example_is_what_its_comments_say():
@@ -202,7 +202,7 @@ def test_names_are_taken_as_they_are_or_refused(first, second):
 def test_boards_that_nothing_joins_are_named():
     cluster = Cluster.of_sections({**PAIR, "boards": {"a": {"board": "u50", "count": 3}},
                                    "links": {"wire": {"gigabits": 1, "boards": ["a-0", "a-1"]}}})
-    assert cluster.joined(*cluster.boards[:2])
+    assert cluster.connects(*cluster.boards[:2])
     with pytest.raises(DescriptionError, match="no link joins the boards a-0 and a-2"):
         cluster.require_joined()
 

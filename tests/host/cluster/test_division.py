@@ -42,7 +42,7 @@ def test_counts(vertices, boards, share, seed):
 def test_communities_stay_together_and_edges_are_balanced():
     graph = Graph.load("blocks")
     division = Division.of(graph.edges, 4)
-    dealt = Division.counted(graph.edges, np.arange(graph.vertices) // 64, 4)
+    dealt = Division.count(graph.edges, np.arange(graph.vertices) // 64, 4)
     assert division.edges.max() < 1.1 * division.edges.mean()
     assert division.cut < 0.5 * dealt.cut
     assert "4 boards share the graph: the busiest has" in str(division)
@@ -91,7 +91,7 @@ def test_parts_of_fewer_boards_are_unions_of_those_of_more():
 @given(st.integers(0, 3), st.integers(0, 30), st.integers(0, 99))
 def test_parts_for_fewer_boards_are_those_of_two_each(power, work, seed):
     edges = random_edges(200, 0.03, seed)
-    found = Division.of(edges, 2 << power, vertex_work=work).joined(edges)
+    found = Division.of(edges, 2 << power, vertex_work=work).join(edges)
     expected = Division.of(edges, 1 << power, vertex_work=work)
     assert np.array_equal(found.boards, expected.boards)
     assert np.array_equal(found.edges, expected.edges)

@@ -24,7 +24,7 @@ from tests.host.test_cli import refused, run
 
 EPOCHS, LATER = 2, 3
 SOME = Sampling(sampler="neighbours", batch=2, fan_outs=(2, 2, 2))
-KARATE = Source(source="karate").loaded(Graph.load("karate"))
+KARATE = Source(source="karate").with_graph(Graph.load("karate"))
 MODEL = Model(hidden=(6, 5), order="combine_first")
 CUT = Sampling(sampler="cut", parts=2)
 #: How many boards, what they share, and what steps work on.

@@ -100,7 +100,7 @@ def test_a_graph_elsewhere_on_the_machine(project, tmp_path):
     assert Source(source=path).relative_to("/var/none").source == path
     assert Source(source="karate").relative_to("/var/none").source == "karate"
     assert Source(source=f"{tmp_path}/karate").relative_to(tmp_path).source == "./karate"
-    assert Source(source="./karate").located(tmp_path).source == f"{tmp_path}/karate"
+    assert Source(source="./karate").with_full_paths(tmp_path).source == f"{tmp_path}/karate"
 
 
 def test_a_graph_by_the_name_of_a_bundled_one(project, tmp_path, monkeypatch):

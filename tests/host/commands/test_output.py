@@ -118,7 +118,7 @@ def test_what_mpirun_prints_is_a_log(monkeypatch):
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(sys, "stdout", _Terminal())
     assert make_console().is_interactive
-    monkeypatch.setattr(output, "started", lambda: Started(0, 2, "PMI_SIZE"))
+    monkeypatch.setattr(output, "find_start", lambda: Started(0, 2, "PMI_SIZE"))
     assert not make_console().is_interactive
     monkeypatch.setenv("TTY_COMPATIBLE", "1")  # as launcher sets it
     assert make_console().is_interactive

@@ -3,7 +3,7 @@
 
 import pytest
 
-from hypercast.host.compiler.assembly import initial_exponents, numbered, updates_at
+from hypercast.host.compiler.assembly import initial_exponents, number_entries, updates_at
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.evaluation import compile_evaluation
 from hypercast.host.compiler.layout import NEXT_ENTRIES
@@ -28,9 +28,9 @@ def test_exponents_are_those_of_the_state_and_of_the_sample():
 
 def test_too_many_entries():
     entries = initial_exponents(small_model())
-    assert list(numbered(entries, SMALL).values()) == list(range(len(entries)))
+    assert list(number_entries(entries, SMALL).values()) == list(range(len(entries)))
     with pytest.raises(CapacityError, match=f"tensors is 8, but {len(entries)} are needed"):
-        numbered(entries, SMALL.replace(tensors=8))
+        number_entries(entries, SMALL.replace(tensors=8))
 
 
 def test_programs_have_the_constants_of_the_first_step():

@@ -37,8 +37,8 @@ def test_what_orders_use_is_what_would_be_compiled_for_them(matrices):
         rows = -(-one.edges.matrix.shape[0] // 2)  # of a core
         assert [strip.first for strip, _ in one.strips] == list(range(0, rows, 16))
     for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2):
-        ordered = network.ordered(orders)
-        assert listed(whole.used_by(ordered)) == listed(
+        ordered = network.with_orders(orders)
+        assert listed(whole.select(ordered)) == listed(
             CompiledEdges.of(ordered, matrices, 0, SMALL))
 
 

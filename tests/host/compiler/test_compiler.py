@@ -321,7 +321,7 @@ def test_words_are_left_out_on_demand(word_sparse):
 
 def resident_model(*sizes, order=AGGREGATE_FIRST, vertices=300):
     network, samples = samples_of(*sizes, vertices=vertices)
-    return InitialModel.of(network.ordered([order] * 2), RECIPE, samples[0]), samples
+    return InitialModel.of(network.with_orders([order] * 2), RECIPE, samples[0]), samples
 
 
 def test_features_that_stay_are_the_whole_graphs():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler.edge_matrices import edge_matrices, used_by
+from hypercast.host.compiler.edge_matrices import edge_matrices, select_matrices
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -101,19 +101,19 @@ def test_what_other_orders_use(adjacency, root):
     first = network(*[COMBINE_FIRST] * 3, root=root)
     sample, found, _ = listed(first, adjacency)
     edges = edge_matrices(first, sample.edges, sample.root_weight, symmetric=True)
-    assert [(one.name, one.uses) for one in used_by(first, edges)] == [
+    assert [(one.name, one.uses) for one in select_matrices(first, edges)] == [
         (name, uses) for name, _, _, uses, _ in found]
     for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST, LINEAR), repeat=3):
         if root and orders[0] != COMBINE_FIRST:
             continue
-        other = first.ordered(orders)
+        other = first.with_orders(orders)
         expected = {}
         for one in edges:
             uses = tuple((number, way) for number, way in one.uses if one.root or (
                 orders[number - 1] != LINEAR
                 and not (way and number == 1 and orders[0] == AGGREGATE_FIRST)))
             expected |= {one.name: uses} if uses else {}
-        assert {one.name: one.uses for one in used_by(other, edges)} == expected
+        assert {one.name: one.uses for one in select_matrices(other, edges)} == expected
 
 
 def test_stored_zeros_are_zeros():

@@ -45,7 +45,7 @@ def test_a_program_for_each_tensor(name, additions, stored):
         assert all(region.address <= one["address"] < region.address + region.words
                    for one in drained)
         assert {(one["a"], one["b"]) for one in drained} == {tuple(
-            numbers[factor] for factor in part.factors(Tensor.named(entry)))}
+            numbers[factor] for factor in part.factors(Tensor.parse(entry)))}
 
 
 def test_factors():

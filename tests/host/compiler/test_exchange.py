@@ -4,7 +4,7 @@
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.exchange import exchanged
+from hypercast.host.compiler.exchange import exchange
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD
 from hypercast.host.compiler.memory_map import MemoryMap
 from hypercast.reference.network import AGGREGATE_FIRST
@@ -50,11 +50,11 @@ def memory():
 def test_instructions(memory, opcode, fields, changes):
     pairs = [(memory[SUMS], memory[SUMS_AHEAD])]
     word = encode(opcode, **fields)
-    [found] = exchanged([word], pairs, TENSORS, 5)
+    [found] = exchange([word], pairs, TENSORS, 5)
     if "vertices" in decode(word):
         changes = changes | {"vertices": fields.get("vertices", 0) + 5}
     assert decode(found) == decode(encode(opcode, **fields | changes))
-    assert exchanged([found], pairs, TENSORS, -5) == [word]
+    assert exchange([found], pairs, TENSORS, -5) == [word]
 
 
 def test_jobs_of_steps_in_turn():

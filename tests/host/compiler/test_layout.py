@@ -74,7 +74,7 @@ def test_sums_of_the_next_batch():
     used = list(alone.memory.used)
     used[own.channel] += own.words
     assert list(ahead.memory.used) == used
-    two = model_network("sign", 9, (8, 8), 3).ordered((LINEAR, AGGREGATE_FIRST, LINEAR))
+    two = model_network("sign", 9, (8, 8), 3).with_orders((LINEAR, AGGREGATE_FIRST, LINEAR))
     for network, orders in ((small_model().network, r"\('combine_first',\)"),
                             (two, r"\('linear', 'aggregate_first'\)")):
         with pytest.raises(ValueError, match=f"can work ahead if .* that do are {orders}"):
@@ -130,7 +130,7 @@ def _roomy(case):
     name, additions, orders = NETWORKS[case]
     graph = small_graph(12, classes=2)
     network = model_network(name, graph.features.shape[1], (4, 4), graph.classes, **additions)
-    network = network.ordered(orders or [layer.order for layer in network.layers])
+    network = network.with_orders(orders or [layer.order for layer in network.layers])
     recipe = Recipe(epochs=2, normalisation=MODELS[name].normalisation,
                     element_width=ROOMY.element_width)
     return network, compile_job(prepare(graph, network, recipe), ROOMY)

@@ -7,8 +7,8 @@ from hypercast.host.compiler.memory_map import (
     CapacityError,
     Listing,
     MemoryMap,
-    raising,
     require_capacity,
+    suggest,
 )
 from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from hypercast.rtl.config import Config
@@ -31,7 +31,7 @@ def test_regions_follow_each_other():
     memory = MemoryMap(CONFIG, rows=[30, 20, 10])
     features, hidden = memory.matrix(FEATURES, 0, 9), memory.matrix(Tensor(Kind.HIDDEN, 1), 0, 4)
     logits = memory.matrix(Tensor(Kind.LOGITS, 2), 1, 5)
-    packed = memory.packed(Tensor(Kind.MASK, 1), 1, 16, 5)
+    packed = memory.add_packed(Tensor(Kind.MASK, 1), 1, 16, 5)
     labels, others = memory.labels(3), memory.words("others", 1, 7, Listing.SEND_LIST)
     assert [(one.channel, one.address, one.words, one.stride, one.columns)
             for one in (features, hidden, logits, packed, labels, others)] == [
@@ -63,11 +63,11 @@ def test_a_channel_is_full(words, enough):
 
 @pytest.mark.parametrize(("needed", "value"), [(17, 32), (32, 32), (33, 64), (65536, 65536)])
 def test_what_is_enough(needed, value):
-    assert raising(CONFIG, "weight_rows", needed).startswith(f"raise weight_rows to {value} ")
+    assert suggest(CONFIG, "weight_rows", needed).startswith(f"raise weight_rows to {value} ")
 
 
 def test_what_no_configuration_has():
-    assert raising(CONFIG, "weight_rows", 65537) == ""
+    assert suggest(CONFIG, "weight_rows", 65537) == ""
     require_capacity(CONFIG, "weight_rows", CONFIG.weight_rows, "why")
     with pytest.raises(CapacityError, match="no configuration has as many"):
         require_capacity(CONFIG, "weight_rows", 65537, "why")

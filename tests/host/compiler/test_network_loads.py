@@ -6,7 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.network_loads import bound, ejection_loads, injection_loads, link_loads
+from hypercast.host.compiler.network_loads import (
+    bound_traffic,
+    ejection_loads,
+    injection_loads,
+    link_loads,
+)
 from hypercast.host.noc.patterns import pattern_traffic
 from hypercast.rtl.config import Config
 from hypercast.rtl.network import routing
@@ -41,7 +46,7 @@ def test_loads_are_those_of_the_trees(case):
     assert np.array_equal(link_loads(*sent, config.dimensions), links)
     assert np.array_equal(ejection_loads(*sent, config), ejected)
     assert np.array_equal(injection_loads(sent[0], config.dimensions), injected)
-    assert bound(*sent, config).cycles == max(
+    assert bound_traffic(*sent, config).cycles == max(
         injected.max(), ejected.sum(axis=1).max() / config.eject, links.max(initial=0))
 
 
@@ -56,7 +61,7 @@ def test_loads_are_those_of_the_trees(case):
 def test_the_bound_names_its_resource(source, destinations, planes, expected):
     config = Config(dimensions=2, planes=2, eject=2)
     sent = (np.array(source), np.array(destinations, dtype=np.uint64), np.array(planes))
-    assert bound(*sent, config) == expected
+    assert bound_traffic(*sent, config) == expected
 
 
 def test_a_million_messages_on_64_cores():

@@ -40,10 +40,10 @@ def test_a_matrix_larger_than_the_buffer_gets_what_is_left():
 def test_what_does_not_fit_shares_its_place():
     """The place of all of its panels that fit, for parts of any shape."""
     places = OperandMap(CONFIG, [Parts.dense("X", 2, 10), Parts.dense("H1", 5, 13)])
-    assert [places.held(name) for name in ("X", "H1", "H2")] == [0, 3, 0]
-    assert places.shared("H1", 7, 6, fill=True) == {
+    assert [places.panel_places(name) for name in ("X", "H1", "H2")] == [0, 3, 0]
+    assert places.share_place("H1", 7, 6, fill=True) == {
         "operand": OperandSource.FILL, "operand_base": 27, "operand_stride": 6}
-    assert places.shared("H1", 0, 13, fill=False)["operand"] == OperandSource.BUFFER
+    assert places.share_place("H1", 0, 13, fill=False)["operand"] == OperandSource.BUFFER
 
 
 def test_panels_no_instruction_can_name_stay_in_memory():

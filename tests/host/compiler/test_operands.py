@@ -147,7 +147,7 @@ def test_roots_are_fewer_than_the_rows_they_are_among(words):
     graph = small_graph(40, features=37)
     network = model_network("sage", 37, (9,), 3, dropout=0.0)
     recipe = Recipe(normalisation="neighbours", weight_decays=(0.0,))
-    sampler = NeighbourSampler(graph.normalised("neighbours"), np.arange(40), (2, 2), batch_size=8)
+    sampler = NeighbourSampler(graph.normalise("neighbours"), np.arange(40), (2, 2), batch_size=8)
     sample = SampleMaker(network, recipe, graph, sampler)(sampler.batch(0, 0))
     assert len(set(sample.rows)) == 3
     job, programs = passes(InitialModel.of(network, recipe, sample),

@@ -33,7 +33,7 @@ def part(orders, dropout=0.0):
     """A model with half of the vertices of a graph."""
     model = small_model(small_graph(12), hidden=(4, 5), config=CONFIG, orders=orders,
                         dropout=dropout)
-    sample, *_ = parts_of(model.sample, Division.counted(
+    sample, *_ = parts_of(model.sample, Division.count(
         model.sample.edges[0], np.arange(12) // 6, 2))
     if orders[0] == "aggregate_first":
         rows = len(sample.labels) + sample.rows_here.halo_rows(transposed=False)
@@ -131,7 +131,7 @@ def test_a_part_of_more_strips_than_the_row_table_has_entries():
     """All rows have one, of those of others, too; strips take what is left."""
     count, config = 1000, CONFIG.replace(channel_words=1 << 14, program_rows=4096)
     model = small_model(small_graph(count), hidden=(2,), config=config)
-    sample, *_ = parts_of(model.sample, Division.counted(
+    sample, *_ = parts_of(model.sample, Division.count(
         model.sample.edges[0], np.arange(count) * 2 // count, 2))
     job = compile_pieces(model.with_sample(sample), config).job
     entries = [vertices.entry for vertices in (*job.plan.vertices, *job.plan.sources)]
@@ -156,7 +156,7 @@ def test_dropout_of_shared_rows_goes_by_a_list_of_ranks(dropout):
     count, config = 300, CONFIG.replace(channel_words=1 << 14, program_rows=4096)
     model = small_model(small_graph(count), hidden=(4, 5), config=config, orders=COMBINE,
                         dropout=dropout)
-    _, other = parts_of(model.sample, Division.counted(
+    _, other = parts_of(model.sample, Division.count(
         model.sample.edges[0], np.random.default_rng(0).integers(2, size=count), 2))
     job = compile_pieces(model.with_sample(other), config).job
     fields = [one for one in map(decode, job.program) if one.get("dropout")]

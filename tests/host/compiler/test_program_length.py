@@ -64,7 +64,7 @@ def test_parts_of_a_graph(data):
     config = ROOMY.replace(program_rows=16)
     model = data.draw(models(config))
     count, network = len(model.sample.labels), model.network
-    sample, *_ = parts_of(model.sample, Division.counted(
+    sample, *_ = parts_of(model.sample, Division.count(
         model.sample.edges[0], np.arange(count) * 2 // count, 2))
     own = sample.rows[-1]
     if network.layers[0].order == "aggregate_first":  # those of others have been brought

@@ -104,7 +104,7 @@ def test_they_are_those_of_the_core_that_needs_most(seed, cores):
     model = with_features(model, generator.integers(-1 << 15, 1 << 15, (9 + seed, 5)) >> seed * 4)
     digits = GradientDigits(model, config)
     for orders in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2):
-        network = model.network.ordered(orders)
+        network = model.network.with_orders(orders)
         bounds = [gradient_bounds(network, deal(model.sample.features.values, core, config),
                                   config.element_width) for core in range(cores)]
         expected = {name: digits_for(max(bound[name] for bound in bounds), config)

@@ -49,7 +49,7 @@ def test_send_lists_with_names(dimensions):
     matrix = scipy.sparse.random_array((40, 90), density=0.1, rng=rng, format="csr")
     matrix.data = rng.integers(1, 100, matrix.nnz)
     messages = compile_messages(listed.columns(matrix), config)
-    named = listed.named(messages.send_lists)
+    named = listed.list_rows(messages.send_lists)
     read = []
     for core, (before, after) in enumerate(zip(messages.send_lists, named, strict=True)):
         count = listed.count // config.cores

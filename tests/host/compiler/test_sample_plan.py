@@ -17,7 +17,7 @@ from hypercast.host.compiler.sample_plan import _SLACK, Capacity, SamplePlan
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.alone_chip import AloneChip
-from hypercast.host.schemes.graph_parts import divided, parts_of
+from hypercast.host.schemes.graph_parts import divide, parts_of
 from hypercast.host.training.prepare import prepare, prepare_for
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.initial_model import InitialModel
@@ -37,10 +37,10 @@ def samples_of(*sizes, vertices=300):
     """A sample of a ring for each number of targets; all have one unit of loss weights."""
     graph = small_graph(vertices)
     network = Network.of_widths([5, 4, 3])
-    sampler = NeighbourSampler(graph.normalised("mean"), np.arange(vertices), (2, 2),
+    sampler = NeighbourSampler(graph.normalise("mean"), np.arange(vertices), (2, 2),
                                batch_size=vertices)
     make = SampleMaker(network, RECIPE, graph, sampler)
-    parts = (NeighbourSampler(graph.normalised("mean"), np.arange(size), (2, 2), batch_size=size)
+    parts = (NeighbourSampler(graph.normalise("mean"), np.arange(size), (2, 2), batch_size=size)
              for size in sizes)
     return network, [make(replace(part.batch(0, 0), loss_weights=np.full(size, 1 / vertices)))
                      for part, size in zip(parts, sizes, strict=True)]
@@ -91,7 +91,7 @@ def test_matrices_of_a_part_have_no_rows_of_others(boards):
     """Though edges lead from these."""
     model = prepare(small_graph(60), Network.of_widths([5, 4, 3]), RECIPE)
     assert SamplePlan.rows_of_sample(model.sample) == (60,) * 3
-    division = divided(model, boards)
+    division = divide(model, boards)
     counts = np.bincount(division.boards)
     for count, part in zip(counts, parts_of(model.sample, division), strict=True):
         assert part.edges[0].shape[1] > count
@@ -138,7 +138,7 @@ def test_regions_are_checked_too():
 def test_steps_work_ahead_where_they_can(order, change, expected):
     """Not if it depends on weights what is aggregated, or if there is no room."""
     network, (small, other) = samples_of(13, 10)
-    network = network.ordered([order] * 2)
+    network = network.with_orders([order] * 2)
     model, config = InitialModel.of(network, RECIPE, small), CONFIG.replace(**change)
     for ahead in (False, True):
         job = compile_sampled(model, config, Capacity.of([small]), ahead=ahead)
@@ -159,7 +159,7 @@ def test_steps_work_ahead_where_they_can(order, change, expected):
 
 def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
     network, (small, other) = samples_of(20, 15)
-    model = InitialModel.of(network.ordered([AGGREGATE_FIRST] * 2), RECIPE, small)
+    model = InitialModel.of(network.with_orders([AGGREGATE_FIRST] * 2), RECIPE, small)
     job = compile_sampled(model, CONFIG, Capacity.of([small]), ahead=True)
     device, runs = AloneChip(FakeChip(CONFIG), job, model), []
     run = device.driver.run
@@ -266,7 +266,7 @@ def test_capacity_for_what_grows_most(edges, roots, ratio):
 def test_samples_of_a_pool_are_compiled_once(options, monkeypatch):
     """Samples without a number are compiled whenever they come; the images are the same."""
     network, samples = samples_of(20, 30, 25)
-    network = network.ordered([AGGREGATE_FIRST] * 2)
+    network = network.with_orders([AGGREGATE_FIRST] * 2)
     pool = [replace(sample, number=number) for number, sample in enumerate(samples)]
     counted, of = [], CompiledEdges.of_list
     monkeypatch.setattr(CompiledEdges, "of_list", lambda *arguments, **named: (

@@ -6,7 +6,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.transposed import transposed
+from hypercast.host.compiler.transposed import transpose_csr
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 200), st.integers(0, 999))
@@ -18,7 +18,7 @@ def test_it_is_scipys(rows, columns, entries, seed):
     matrix = scipy.sparse.csr_array(
         (generator.integers(-9, 9, entries), generator.integers(0, columns, entries), starts),
         shape=(rows, columns))
-    found, expected = transposed(matrix), matrix.T.tocsr()
+    found, expected = transpose_csr(matrix), matrix.T.tocsr()
     assert found.shape == expected.shape and found.dtype == np.int64
     for name in ("indptr", "indices", "data"):
         assert np.array_equal(getattr(found, name), getattr(expected, name))

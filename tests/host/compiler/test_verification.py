@@ -50,7 +50,7 @@ def model_of(*, vertices=40, features=100, density=0.05, hidden=(6,), model="gcn
     if MODELS[model].least:
         hidden = [*hidden, 4, 5, 3]
     network = model_network(model, features, hidden, 3, dropout=dropout)
-    network = network.ordered(
+    network = network.with_orders(
         order if order in layer.orders else layer.orders[0] for layer in network.layers)
     recipe = Recipe(epochs=1, normalisation=MODELS[model].normalisation, optimiser=optimiser,
                     element_width=config.element_width)

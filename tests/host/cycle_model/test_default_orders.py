@@ -39,7 +39,7 @@ def test_they_are_the_fastest_on_the_largest_chip(widths, sampled):
 
     def cycles(chosen):
         return predict(Workload.of_statistics(
-            vertices, edges, network.ordered(chosen), PRESETS["vcu128"], sampled=sampled,
+            vertices, edges, network.with_orders(chosen), PRESETS["vcu128"], sampled=sampled,
             pipelined=sampled, resident=sampled)).cycles
 
     fewest = min(map(cycles, itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)))
@@ -78,7 +78,7 @@ def test_layers_have_orders_that_they_can_have(name):
     network = model_network(name, 12, (8,) * 4, 4, dropout=0.5)
     count = len(network.layers)
     found = default_orders(network, [400] * (count + 1), [20_000] * count, 16)
-    assert found.ordered(layer.order for layer in network.layers) == network
+    assert found.with_orders(layer.order for layer in network.layers) == network
     assert found.layers[0].order != AGGREGATE_FIRST  # as its input has dropout
     assert [one == LINEAR for one in orders(found)] == [one == LINEAR for one in orders(network)]
 

@@ -83,7 +83,7 @@ def test_digits_are_those_of_the_orders_that_are_tried():
     whole = Workload.of_statistics((200,) * 6, (900,) * 5, network, CONFIG, digits=digits)
     window = layer_window(whole, range(2, 5))
     for tried in itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=3):
-        found = window.digits(window.network.ordered(tried))
+        found = window.digits(window.network.with_orders(tried))
         assert found == {
             Tensor(Kind.WEIGHTS, number): order for number, order in enumerate(tried, 1)}
 

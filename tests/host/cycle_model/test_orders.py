@@ -33,7 +33,7 @@ def test_no_order_is_faster():
     chosen = choose_orders(batch())
     assert chosen.orders[0] == AGGREGATE_FIRST
     every = itertools.product((COMBINE_FIRST, AGGREGATE_FIRST), repeat=2)
-    assert predict(chosen).cycles == min(predict(batch().ordered(one)).cycles for one in every)
+    assert predict(chosen).cycles == min(predict(batch().with_orders(one)).cycles for one in every)
 
 
 @pytest.mark.parametrize("widths", [(4, 12, 3), (12, 4, 3), (4, 12, 12, 3)])
@@ -97,7 +97,7 @@ def test_digits_are_those_of_the_order():
     model = prepare(Graph.load("karate"), Network.of_widths([34, 3, 2]), Recipe(epochs=1))
     workload = Workload.of_model(model, CONFIG)
     combining, aggregating = (
-        workload.digits(workload.ordered((order, COMBINE_FIRST)).network)
+        workload.digits(workload.with_orders((order, COMBINE_FIRST)).network)
         for order in (COMBINE_FIRST, AGGREGATE_FIRST))
     assert combining["W1"] < aggregating["W1"]
     assert combining["W2"] == aggregating["W2"]
@@ -170,7 +170,7 @@ def test_features_decide_by_their_panels(preset, model, additions):
         network = model_network(model, features + config.lanes, hidden, classes, **additions)
         chosen = choose_orders(Workload.of_statistics(
             (300,) * (len(network.layers) + 1), (1_500,) * len(network.layers), network, config))
-        combining = chosen.ordered(layer.orders[0] for layer in network.layers)
+        combining = chosen.with_orders(layer.orders[0] for layer in network.layers)
         found.append((chosen.orders, *(predict(one, trials=1).cycles
                                        for one in (chosen, combining))))
     assert found[0] == found[1]

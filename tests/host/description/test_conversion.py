@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hypercast import Device, Model, Sampling
-from hypercast.host.description.conversion import DescriptionError, checked
+from hypercast.host.description.conversion import DescriptionError, check
 from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.recipe import RECIPE_HINTS, make_recipe
 from hypercast.host.description.sampling import SAMPLERS
@@ -159,4 +159,4 @@ def test_a_generator_is_refused():
 
 def test_unknown_keys_name_the_nearest():
     with pytest.raises(DescriptionError, match=r"\[model\] has no layrs; did you mean layers\?"):
-        checked("model", {"layrs": 1}, {"layers": int})
+        check("model", {"layrs": 1}, {"layers": int})

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from hypercast.host.description.conversion import DescriptionError, Name, checked
+from hypercast.host.description.conversion import DescriptionError, Name, check
 from hypercast.host.description.description import Description, load_description
 from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
@@ -258,7 +258,7 @@ def test_a_device_has_the_presets_configuration_but_for_the_changes():
     device = Device("rtl", preset="tiny", elements=8, lanes=4)
     assert device.config == PRESETS["tiny"].replace(element_width=8, lanes=4)
     assert device.values() == {"name": "rtl", "preset": "tiny", "lanes": 4, "element_width": 8}
-    other = device.named("reference")
+    other = device.on("reference")
     assert (other.name, other.config) == ("reference", device.config)
 
 
@@ -333,10 +333,10 @@ def test_defaults_of_samples():
 def test_names(value, taken):
     """They read as what they are."""
     if taken:
-        assert checked("section", {"key": value}, {"key": Name}) == {"key": value}
+        assert check("section", {"key": value}, {"key": Name}) == {"key": value}
     else:
         with pytest.raises(DescriptionError, match=r"key (must|is empty)"):
-            checked("section", {"key": value}, {"key": Name})
+            check("section", {"key": value}, {"key": Name})
 
 
 @pytest.mark.parametrize(("hint", "value", "result"), [
@@ -346,7 +346,7 @@ def test_names(value, taken):
     (tuple[tuple[int, float], ...], [[3, 4]], ((3, 4.0),)),
 ])
 def test_values_are_converted(hint, value, result):
-    found = checked("section", {"key": value}, {"key": hint})["key"]
+    found = check("section", {"key": value}, {"key": hint})["key"]
     assert found == result and type(found) is type(result)
 
 
@@ -356,7 +356,7 @@ def test_values_are_converted(hint, value, result):
 ])
 def test_values_of_other_types(hint, value):
     with pytest.raises(DescriptionError, match=r"\[section\] key must be "):
-        checked("section", {"key": value}, {"key": hint})
+        check("section", {"key": value}, {"key": hint})
 
 
 def test_a_graph_made_in_python_is_no_part_of_a_file(tmp_path):

@@ -18,7 +18,7 @@ def test_a_device_that_evaluates():
     assert device.values() == {
         "name": "rtl", "preset": "tiny", "evaluate_on": "device", "lanes": 4}
     assert Device(**device.values()).evaluate_on == "device"
-    assert device.named("reference").evaluate_on == "host"
+    assert device.on("reference").evaluate_on == "host"
 
 
 @pytest.mark.parametrize("value", ["chip", "x ", 1])

@@ -41,7 +41,7 @@ def test_bundled_graphs_have_no_path(name):
     source = Source(source=name)
     assert source.path is None
     for folder in ("/", "/a", "."):
-        assert source.located(folder) is source and source.relative_to(folder) is source
+        assert source.with_full_paths(folder) is source and source.relative_to(folder) is source
 
 
 @given(PATHS, PATHS)
@@ -51,7 +51,7 @@ def test_a_relative_path_leads_to_the_same_file(path, folder):
     written = Source(source=str(full)).relative_to(Path("/top/w/x/y/z", folder))
     assert written.path is not None and not os.path.isabs(written.source)
     for top in ("/top", "/elsewhere"):
-        found = written.located(Path(f"{top}/w/x/y/z", folder))
+        found = written.with_full_paths(Path(f"{top}/w/x/y/z", folder))
         assert found.source == os.path.abspath(Path(f"{top}/w/x/y/z", path))
 
 
@@ -59,7 +59,7 @@ def test_a_relative_path_leads_to_the_same_file(path, folder):
 def test_a_file_of_a_bundled_graphs_name_stays_a_file(name):
     written = Source(source=f"/top/data/{name}").relative_to("/top/data")
     assert written.source == f"./{name}" and written.path is not None
-    assert written.located("/top/data").source == f"/top/data/{name}"
+    assert written.with_full_paths("/top/data").source == f"/top/data/{name}"
 
 
 def test_a_path_that_has_only_the_root_in_common_stays_full():
@@ -69,7 +69,7 @@ def test_a_path_that_has_only_the_root_in_common_stays_full():
 def test_a_description_has_the_path_of_its_graph():
     found = Description(graph=Source(source="/top/data/cora"))
     assert found.relative_to("/top/runs").graph == Source(source="../data/cora")
-    assert found.relative_to("/top/runs").located("/top/runs") == found
+    assert found.relative_to("/top/runs").with_full_paths("/top/runs") == found
     assert Description().relative_to("/top").graph is None
 
 

@@ -11,7 +11,7 @@ from hypercast.host.eda.area_model import (
     estimated_area,
     fitted_families,
     folded_counts,
-    resized,
+    resize_memories,
 )
 from hypercast.host.eda.chip_parts import core_parts
 from hypercast.host.eda.netlist_counts import Counts, NetlistMemory
@@ -25,20 +25,20 @@ def cache(tmp_path_factory):
     """A cache of its own."""
     with pytest.MonkeyPatch.context() as monkeypatch:
         monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path_factory.mktemp("cache")))
-        area_model._converted.cache_clear()
+        area_model._count_chip.cache_clear()
         yield
-    area_model._converted.cache_clear()
+    area_model._count_chip.cache_clear()
 
 
 def test_ratios_are_interpolated():
     known = [[9.0, 19.0], [99.0, 99.0]]  # twice as much, and as much
-    assert area_model._interpolated(9, known) == pytest.approx(19)
-    assert area_model._interpolated(99, known) == pytest.approx(99)
-    assert area_model._interpolated(0, known) == pytest.approx(1)  # the nearest ratio
-    assert area_model._interpolated(999, known) == pytest.approx(999)
-    middle = area_model._interpolated(30.6227766, known)
+    assert area_model._interpolate(9, known) == pytest.approx(19)
+    assert area_model._interpolate(99, known) == pytest.approx(99)
+    assert area_model._interpolate(0, known) == pytest.approx(1)  # the nearest ratio
+    assert area_model._interpolate(999, known) == pytest.approx(999)
+    middle = area_model._interpolate(30.6227766, known)
     assert middle == pytest.approx(31.6227766 * 2**0.5 - 1)
-    assert area_model._interpolated(7, []) == 7
+    assert area_model._interpolate(7, []) == 7
 
 
 def test_folded_chips_have_deeper_memories():
@@ -59,7 +59,7 @@ def test_memories_take_another_size(monkeypatch):
     sizes = {"operand_words": 512, "accumulator_rows": 256, "bypass_rows": 32, "edge_buffer": 8,
              "weight_rows": 1024, "channel_words": 8192}
     before = chip_counts(TINY, external=False)
-    changed = resized(before, TINY, TINY.replace(**sizes), external=False)
+    changed = resize_memories(before, TINY, TINY.replace(**sizes), external=False)
     converted = chip_counts(TINY.replace(**sizes), external=False)
     for name in ("receiver", "weights", "channel", "array.accumulators", "sender"):
         expected, found = (sorted((one.words, one.width, one.style) for one in counts[name].memories
@@ -68,7 +68,7 @@ def test_memories_take_another_size(monkeypatch):
     assert {one.style for one in changed["channel"].memories} == {"ultra"}
     assert before == chip_counts(TINY, external=False)
     monkeypatch.setattr(area_model, "core_parts", None)
-    area_model._converted.cache_clear()
+    area_model._count_chip.cache_clear()
     assert before == chip_counts(TINY, external=False)
 
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from hypercast.host.eda import board_build, routing
+from hypercast.host.eda import board_build, place_and_route
 from hypercast.host.eda.board_build import build_bitstream
 from hypercast.host.eda.synthesis import Area
 from hypercast.sim import build_step
@@ -96,13 +96,13 @@ done
 
 
 def test_another_seed_where_routing_stands_still(rounds, monkeypatch):
-    monkeypatch.setattr(routing, "_PATIENCE", 5)
+    monkeypatch.setattr(place_and_route, "_PATIENCE", 5)
     assert build_bitstream(rounds).seed == 3
     assert (rounds / "seeds").read_text().split() == ["1", "2", "3"]
 
 
 def test_no_seed_helps(rounds, monkeypatch):
-    monkeypatch.setattr(routing, "_PATIENCE", 5)
+    monkeypatch.setattr(place_and_route, "_PATIENCE", 5)
     monkeypatch.setattr(board_build, "_ATTEMPTS", 2)
     with pytest.raises(BuildError, match=r"no placement of 2 could be routed: .* after 9 rounds of "
                                          r"routing, 3 wires or more are used twice since round 1"):

@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.eda.chip_area import ChipArea
 from hypercast.host.eda.families import Area
-from hypercast.host.eda.treemap import draw_treemap, squarified
+from hypercast.host.eda.treemap import draw_treemap, squarify
 from hypercast.host.files.picture import picture
 
 
@@ -15,7 +15,7 @@ from hypercast.host.files.picture import picture
 def test_rectangles_fill_the_place(place):
     sizes = [6, 6, 4, 3, 2, 2, 1]
     left, low, width, height = place
-    found = squarified(sizes, place)
+    found = squarify(sizes, place)
     for size, (x, y, w, h) in zip(sizes, found, strict=True):
         assert w * h == pytest.approx(size / sum(sizes) * width * height)
         assert left <= x and x + w <= left + width + 1e-9
@@ -27,13 +27,13 @@ def test_rectangles_fill_the_place(place):
 
 def test_the_example_of_the_paper():
     """Figure 4 of Bruls, Huizing and van Wijk: 6, 6, 4, 3, 2, 2, 1 in a place of 6 by 4."""
-    found = squarified([6, 6, 4, 3, 2, 2, 1], (0, 0, 6, 4))
+    found = squarify([6, 6, 4, 3, 2, 2, 1], (0, 0, 6, 4))
     assert [(round(w, 2), round(h, 2)) for _, _, w, h in found] == [
         (3, 2), (3, 2), (1.71, 2.33), (1.29, 2.33), (1.2, 1.67), (1.2, 1.67), (0.6, 1.67)]
 
 
 def test_nothing():
-    assert squarified([], (0, 0, 1, 1)) == []
+    assert squarify([], (0, 0, 1, 1)) == []
 
 
 def test_drawing():

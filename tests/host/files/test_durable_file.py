@@ -15,14 +15,14 @@ from hypercast.host.files.durable_file import (
     flush_folder,
     open_new,
     remove_abandoned,
+    replace_when_written,
     require_writable,
     write_durably,
-    written_apart,
 )
 
 
 def write_apart(path):
-    with written_apart(path) as written:
+    with replace_when_written(path) as written:
         written.write_bytes(b"new")
 
 
@@ -104,7 +104,7 @@ def test_a_write_that_fails_leaves_nothing_and_names_the_file(tmp_path, monkeypa
 def test_what_replaces_a_file_is_removed_where_something_fails(tmp_path):
     path = tmp_path / "file"
     path.write_bytes(b"old")
-    with pytest.raises(ValueError, match="x"), written_apart(path) as written:
+    with pytest.raises(ValueError, match="x"), replace_when_written(path) as written:
         written.write_bytes(b"new")
         written.with_name("besides").write_bytes(b"")
         raise ValueError("x")

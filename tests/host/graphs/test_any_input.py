@@ -178,8 +178,8 @@ def test_what_is_asked_of_a_graph(value):
     for name in ("train", "validation", "test"):
         check(lambda part=name: graph.with_splits(**{"train": [0], part: value}))
     check(graph.among, value)
-    check(graph.normalised, value)
-    check(graph.normalised, "sum", value)
+    check(graph.normalise, value)
+    check(graph.normalise, "sum", value)
 
 
 @given(anything(), st.sampled_from(["labels", "train", "validation", "seed"]))

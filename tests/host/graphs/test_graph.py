@@ -56,7 +56,7 @@ def test_symmetric_normalisation(case):
     matrix = dense(vertices, edges)
     np.fill_diagonal(matrix, 1)
     root = np.diag(matrix.sum(axis=1) ** -0.5)
-    found = make(edges, vertices).normalised("symmetric")
+    found = make(edges, vertices).normalise("symmetric")
     np.testing.assert_allclose(found.todense(), root @ matrix @ root, atol=1e-15)
 
 
@@ -65,7 +65,7 @@ def test_mean_normalisation(case):
     vertices, edges = case
     matrix = dense(vertices, edges, directed=True)
     np.fill_diagonal(matrix, 1)
-    found = make(edges, vertices, directed=True).normalised("mean")
+    found = make(edges, vertices, directed=True).normalise("mean")
     np.testing.assert_allclose(
         found.todense(), matrix / matrix.sum(axis=1, keepdims=True), atol=1e-15)
 
@@ -92,7 +92,7 @@ def test_loops_keep_their_weights(case, kind):
     left, right = (-1.0, 0.0) if kind == "mean" else (-0.5, -0.5)
     sums = matrix.sum(axis=1)
     graph = make(edges, vertices, weights=weights, directed=True)
-    np.testing.assert_allclose(graph.normalised(kind).toarray(),
+    np.testing.assert_allclose(graph.normalise(kind).toarray(),
                                np.diag(sums**left) @ matrix @ np.diag(sums**right), rtol=1e-12)
 
 
@@ -100,18 +100,18 @@ def test_a_loop_of_weight_3():
     """An edge of 1 besides: 3 / 4, where a loop of 1 would give 1 / 2."""
     graph = make([[0, 0], [1, 0]], 2, weights=[3.0, 1.0], directed=True)
     for kind in ("symmetric", "mean"):
-        assert graph.normalised(kind).toarray()[0, 0] == pytest.approx(0.75)
-    assert graph.normalised("given").toarray()[0].tolist() == [3, 1]
-    assert graph.normalised("neighbours").toarray()[0].tolist() == [0.75, 0.25]
-    assert graph.normalised("sum").toarray()[0].tolist() == [4, 1]
+        assert graph.normalise(kind).toarray()[0, 0] == pytest.approx(0.75)
+    assert graph.normalise("given").toarray()[0].tolist() == [3, 1]
+    assert graph.normalise("neighbours").toarray()[0].tolist() == [0.75, 0.25]
+    assert graph.normalise("sum").toarray()[0].tolist() == [4, 1]
 
 
 def test_a_loop_of_weight_0_is_a_loop():
     graph = make([[0, 0], [1, 0]], 2, weights=[0.0, 2.0], directed=True)
-    assert graph.normalised("mean").toarray().tolist() == [[0, 1], [0, 1]]
+    assert graph.normalise("mean").toarray().tolist() == [[0, 1], [0, 1]]
     alone = make([[0, 0], [0, 1]], 2, weights=[0.0, 1.0], directed=True)
-    assert alone.normalised("mean").toarray().tolist() == [[0, 0], [0.5, 0.5]]
-    np.testing.assert_allclose(alone.normalised("symmetric").toarray(), [[0, 0], [0, 0.5]])
+    assert alone.normalise("mean").toarray().tolist() == [[0, 0], [0.5, 0.5]]
+    np.testing.assert_allclose(alone.normalise("symmetric").toarray(), [[0, 0], [0, 0.5]])
 
 
 @given(weighted_loops())
@@ -127,28 +127,28 @@ def test_loops_of_the_real_pyg(case):
     expected = np.zeros((vertices, vertices))
     np.add.at(expected, (ends[1].numpy(), ends[0].numpy()), values.numpy())
     graph = make(edges, vertices, weights=weights, directed=True)
-    np.testing.assert_allclose(graph.normalised("symmetric").toarray(), expected, rtol=1e-9)
+    np.testing.assert_allclose(graph.normalise("symmetric").toarray(), expected, rtol=1e-9)
 
 
 def test_given_weights():
     graph = make([[0, 1], [1, 1]], weights=[0.5, -2.0], directed=True)
-    assert graph.normalised("given").todense().tolist() == [
+    assert graph.normalise("given").todense().tolist() == [
         [0, 0, 0, 0], [0.5, -2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 0]]
 
 
 def test_means_over_neighbours():
     """Rows of GraphSAGE's means without edges stay zero, and a loop is an edge like others."""
     graph = make([[0, 1], [2, 1], [3, 3], [1, 3]], directed=True)
-    assert graph.normalised("neighbours").todense().tolist() == [
+    assert graph.normalise("neighbours").todense().tolist() == [
         [0, 0, 0, 0], [0.5, 0, 0.5, 0], [0, 0, 0, 0], [0, 0.5, 0, 0.5]]
     weighted = make([[0, 1], [2, 1]], weights=[1.0, 3.0], directed=True)
-    assert weighted.normalised("neighbours").todense()[1].tolist() == [0.25, 0, 0.75, 0]
+    assert weighted.normalise("neighbours").todense()[1].tolist() == [0.25, 0, 0.75, 0]
 
 
 def test_means_need_a_positive_sum():
     graph = make([[0, 1], [2, 1]], weights=[1.0, -1.0], directed=True)
     with pytest.raises(GraphError, match=r"edge weights of vertex 1 sum to 0\.0; normalise"):
-        graph.normalised("neighbours")
+        graph.normalise("neighbours")
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5])
@@ -156,17 +156,17 @@ def test_sums(epsilon):
     """GIN adds a vertex' own row, times 1 + epsilon, to the sum of its neighbours' rows."""
     graph = make([[0, 1], [2, 2]], directed=True)
     own = 1 + epsilon
-    assert graph.normalised("sum", epsilon).todense().tolist() == [
+    assert graph.normalise("sum", epsilon).todense().tolist() == [
         [own, 0, 0, 0], [1, own, 0, 0], [0, 0, 1 + own, 0], [0, 0, 0, own]]
 
 
 def test_isolated_vertex_keeps_itself():
     for kind in ("symmetric", "mean"):
-        assert make([[0, 1]]).normalised(kind)[[3]].todense().tolist() == [[0, 0, 0, 1]]
+        assert make([[0, 1]]).normalise(kind)[[3]].todense().tolist() == [[0, 0, 0, 1]]
 
 
 def test_no_edges():
-    assert make([]).normalised("symmetric").todense().tolist() == np.eye(4).tolist()
+    assert make([]).normalise("symmetric").todense().tolist() == np.eye(4).tolist()
 
 
 def test_duplicates_with_equal_weights():
@@ -271,12 +271,12 @@ def test_networkx_labels_must_fit():
 def test_weights_must_have_a_positive_sum():
     graph = make([[0, 1]], weights=[-1.5])
     with pytest.raises(GraphError, match=r"weights of vertex 0 and its loop sum to -0\.5"):
-        graph.normalised("symmetric")
+        graph.normalise("symmetric")
 
 
 def test_unknown_normalisation():
     with pytest.raises(GraphError, match="not 'max'"):
-        make([]).normalised("max")
+        make([]).normalise("max")
 
 
 @pytest.mark.parametrize(("labels", "expected"), [
@@ -304,7 +304,7 @@ def test_multi_label(labels):
     assert graph.multi_label and graph.labels.dtype == bool
     assert (graph.vertices, graph.classes) == (4, 3)
     assert graph.splits.tolist() == [Split.TRAIN, Split.TEST, Split.TRAIN, Split.NONE]
-    assert graph.permuted([3, 2, 1, 0]).labels.tolist() == np.array(labels, bool)[::-1].tolist()
+    assert graph.permute([3, 2, 1, 0]).labels.tolist() == np.array(labels, bool)[::-1].tolist()
 
 
 @pytest.mark.parametrize(("labels", "message"), [
@@ -326,7 +326,7 @@ def test_several_labels_need_their_loss():
                        r"shape \(4, 3\); choose the other loss"):
         prepare(graph, network, Recipe())
     assert prepare(graph, network, Recipe(loss=loss_of(graph))).sample.labels.tolist() == [
-        row.tolist() for row in graph.permuted(rank_order(graph)).labels]
+        row.tolist() for row in graph.permute(rank_order(graph)).labels]
 
 
 # --- Other splits, and parts of graphs ----------------------------------------------------------

@@ -184,7 +184,7 @@ def test_edges_of_the_real_pyg():
     x = torch.tensor(features)
     for kind, weighted in (("symmetric", True), ("symmetric", False), ("neighbours", False),
                            ("sum", False)):
-        found = of_pyg(edges, weights if weighted else None, 5).normalised(kind) @ features
+        found = of_pyg(edges, weights if weighted else None, 5).normalise(kind) @ features
         if kind == "symmetric":
             layer = pyg.nn.GCNConv(3, 3, bias=False).double()
             layer.lin.weight.data = torch.eye(3, dtype=torch.double)

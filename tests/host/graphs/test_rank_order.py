@@ -25,7 +25,7 @@ def test_order_is_a_permutation(case):
     graph = make(edges, vertices)
     order = rank_order(graph)
     assert sorted(order) == list(range(vertices))
-    permuted = graph.permuted(order)
+    permuted = graph.permute(order)
     assert np.array_equal(permuted.edges.todense(), graph.edges.todense()[order][:, order])
     assert np.array_equal(permuted.features, graph.features[order])
 
@@ -69,6 +69,6 @@ def test_edges_are_balanced(cores):
     generator = np.random.default_rng(0)
     weights = np.arange(1, vertices + 1) ** -0.5
     graph = make(generator.choice(vertices, (40_000, 2), p=weights / weights.sum()), vertices)
-    graph = graph.permuted(rank_order(graph))
+    graph = graph.permute(rank_order(graph))
     loads = np.bincount(core_of(np.arange(vertices), cores), weights=np.diff(graph.edges.indptr))
     assert loads.max() < 1.03 * loads.mean()

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from hypercast.host.planner.gantt import draw_gantt
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.strategies import bapipe
 from hypercast.host.schedules.execution import BACKWARD, FORWARD
 from tests.host.planner.problems import cluster, problem
@@ -15,8 +15,8 @@ from tests.host.planner.problems import cluster, problem
 @pytest.fixture(scope="module")
 def plan():
     found = problem([4, 2], cluster(1, 1, gigabits=8e-6), output=1000)
-    return evaluated(found, bapipe.DISCIPLINE, [
-        BoardStage((number,), (board,)) for number, board in enumerate(found.boards)], "SNO")
+    return evaluate(found, bapipe.DISCIPLINE, [
+       BoardStage((number,), (board,)) for number, board in enumerate(found.boards)], "SNO")
 
 
 def test_each_interval_is_a_bar_where_it_is(plan):

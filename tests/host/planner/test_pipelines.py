@@ -22,7 +22,7 @@ from hypercast.host.planner.pipelines import (
     SUM_BYTES,
     BoardStage,
     agreed_seconds,
-    evaluated,
+    evaluate,
     evenly,
     pipeline_of,
     reduced_seconds,
@@ -91,10 +91,10 @@ def test_a_step_takes_what_was_planned(data):
     problem = problem_of(Description(model=model, sampling=SAMPLING, recipe=make_recipe(
         recipe, model, Device().config)), boards, GRAPH, counts=[])
     runs = data.draw(runs_of(len(problem.layers)))
-    plan = evaluated(problem, bapipe.DISCIPLINE, [
-        BoardStage(tuple(number - 1 for number in run), (board,))
-        for run, board in zip(runs, boards.boards, strict=False)],
-        data.draw(st.sampled_from(["SNO", "SO", "GPipe", "paths"])))
+    plan = evaluate(problem, bapipe.DISCIPLINE, [
+       BoardStage(tuple(number - 1 for number in run), (board,))
+       for run, board in zip(runs, boards.boards, strict=False)],
+       data.draw(st.sampled_from(["SNO", "SO", "GPipe", "paths"])))
     assert plan.trains == ANYTHING
     planned = replace(model, order=tuple(
         layer.order for layer in problem.layers[0].network.layers))
@@ -161,9 +161,9 @@ def test_a_pipeline_without_a_flush_is_filled_once_an_epoch(discipline, boards, 
     recipe = {"micro_batches": boards, "epochs": 5}
     problem = problem_of(Description(model=model, sampling=sampling, recipe=make_recipe(
         recipe, model, Device().config)), cluster, graph, counts=[])
-    plan = evaluated(problem, discipline, [
-        BoardStage(tuple(range(number, number + 1 if number < boards - 1 else 4)), (board,))
-        for number, board in enumerate(cluster.boards[:boards])], "SNO")
+    plan = evaluate(problem, discipline, [
+       BoardStage(tuple(range(number, number + 1 if number < boards - 1 else 4)), (board,))
+       for number, board in enumerate(cluster.boards[:boards])], "SNO")
 
     def seconds(group):
         trainer = Trainer(graph, model, sampling=sampling, boards=Sharing(
@@ -263,7 +263,7 @@ def test_a_step_of_stages_one_after_another():
     """Four micro-batches; the slowest stage takes 9 seconds; each way, 1 second for each link."""
     found = three(1, 1, 1)
     stages = stages_of(found.boards, ((0,), (0,)), ((1,), (1,)), ((2,), (2,)))
-    plan = evaluated(found, bapipe.DISCIPLINE, stages, "GPipe")
+    plan = evaluate(found, bapipe.DISCIPLINE, stages, "GPipe")
     agreed = agreed_seconds(found, found.boards)
     assert plan.seconds == pytest.approx(1 + 1 + 2 + 1 + 4 * 9 + 1 + 4 + 1 + 2 + agreed)
     assert plan.traffic == 4 * 2 * 2 * 1000
@@ -276,8 +276,8 @@ def test_a_step_of_stages_one_after_another():
 
 def test_boards_that_wait_while_rows_pass_take_longer():
     slow = problem([3, 6, 9], cluster(1, 1, 1, gigabits=8e-6, transfers="waiting"), output=1000)
-    plans = [evaluated(found, bapipe.DISCIPLINE, stages_of(
-        found.boards, ((0,), (0,)), ((1,), (1,)), ((2,), (2,))), "SNO")
+    plans = [evaluate(found, bapipe.DISCIPLINE, stages_of(
+       found.boards, ((0,), (0,)), ((1,), (1,)), ((2,), (2,))), "SNO")
         for found in (three(1, 1, 1), slow)]
     assert plans[1].seconds > plans[0].seconds + 3
 
@@ -285,11 +285,11 @@ def test_boards_that_wait_while_rows_pass_take_longer():
 def test_boards_that_share_a_stage_add_up_its_gradients():
     found = three(1, 1, 1, weights=5000)
     stages = stages_of(found.boards, ((0, 1), (0, 1)), ((2,), (2,)))
-    plan = evaluated(found, bapipe.DISCIPLINE, stages, "SNO")
+    plan = evaluate(found, bapipe.DISCIPLINE, stages, "SNO")
     assert plan.traffic == 4 * 2 * 1000 + 2 * SUM_BYTES * 10_000
     assert plan.trains == NOT_YET  # each stage has one board in training
-    alone = evaluated(found, bapipe.DISCIPLINE, stages_of(
-        found.boards, ((0, 1), (0,)), ((2,), (2,))), "SNO")
+    alone = evaluate(found, bapipe.DISCIPLINE, stages_of(
+       found.boards, ((0, 1), (0,)), ((2,), (2,))), "SNO")
     assert alone.trains == ANYTHING
     summing = reduced_seconds(found, found.boards[:2], 10_000)
     assert summing == reduction_seconds(
@@ -302,15 +302,15 @@ def test_boards_that_share_a_stage_add_up_its_gradients():
 def test_one_stage_of_several_boards_is_samples_in_parallel():
     found = three(1, 1)
     for discipline in (bapipe.DISCIPLINE, pipedream.DISCIPLINE):
-        plan = evaluated(found, discipline, stages_of(found.boards, ((0, 1, 2), (0, 1))), "SNO")
+        plan = evaluate(found, discipline, stages_of(found.boards, ((0, 1, 2), (0, 1))), "SNO")
         assert (plan.scheme, plan.staleness, plan.trains) == (
             "samples in parallel", EXACT, ANYTHING)
-    two = evaluated(found, pipedream.TWO_VERSIONS, stages_of(
-        found.boards, ((0, 1, 2), (0, 1))), "SNO")
+    two = evaluate(found, pipedream.TWO_VERSIONS, stages_of(
+       found.boards, ((0, 1, 2), (0, 1))), "SNO")
     assert (two.scheme, two.trains) == ("layers in a pipeline", NOT_YET)
     assert two.staleness != EXACT
-    alone = evaluated(found, pipedream.TWO_VERSIONS, stages_of(found.boards, ((0, 1, 2), (0,))),
-                      "SNO")
+    alone = evaluate(found, pipedream.TWO_VERSIONS, stages_of(found.boards, ((0, 1, 2), (0,))),
+                     "SNO")
     assert alone.trains == REFERENCES
 
 
@@ -341,10 +341,10 @@ def test_a_stage_that_does_not_fit_is_named():
     found = problem([1, 1], small, footprint=Footprint(weight_rows=9))
     one, two = stages_of(small.boards, ((0, 1), (0,))), stages_of(
         small.boards, ((0,), (0,)), ((1,), (1,)))
-    text = evaluated(found, bapipe.DISCIPLINE, one, "SNO", in_flight=[1])
+    text = evaluate(found, bapipe.DISCIPLINE, one, "SNO", in_flight=[1])
     assert text.startswith("b0-0 (u50) has a weight bank of 16 rows, but 18 are needed for layer 1 "
                            "to layer 2; ")
-    assert not isinstance(evaluated(found, bapipe.DISCIPLINE, two, "SNO", in_flight=[1, 1]), str)
+    assert not isinstance(evaluate(found, bapipe.DISCIPLINE, two, "SNO", in_flight=[1, 1]), str)
 
 
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=6))
@@ -369,8 +369,8 @@ def test_schedules_of_boards_that_send_row_by_row():
 def test_what_training_can_do(schedule, trains):
     found = three(1, 1, 1)
     stages = stages_of(found.boards, ((0,), (0,)), ((1, 2), (1,)))
-    assert evaluated(found, bapipe.DISCIPLINE, stages, schedule).trains == trains
-    older = evaluated(found, pipedream.DISCIPLINE, stages, schedule)
+    assert evaluate(found, bapipe.DISCIPLINE, stages, schedule).trains == trains
+    older = evaluate(found, pipedream.DISCIPLINE, stages, schedule)
     assert older.trains == trains and older.staleness != EXACT
 
 
@@ -378,9 +378,9 @@ def test_chunks_are_trained_all_forward_first():
     found = Problem.of_network(joined(10), Model(hidden=(8,)).network(GRAPH), Statistics.whole(
         4000, 40_000, 2))
     stages = stages_of(found.boards, ((0,), (0,)), ((1,), (1,)))
-    plans = {schedule: evaluated(found, gnnpipe.DISCIPLINE, stages, schedule, chunks=4)
+    plans = {schedule: evaluate(found, gnnpipe.DISCIPLINE, stages, schedule, chunks=4)
              for schedule in ("GPipe", "SNO")}
     assert [plan.trains for plan in plans.values()] == [ANYTHING, NOT_YET]
     assert [plan.units for plan in plans.values()] == [4, 4]
-    whole = evaluated(found, bapipe.DISCIPLINE, stages, "GPipe")
+    whole = evaluate(found, bapipe.DISCIPLINE, stages, "GPipe")
     assert plans["GPipe"].memory == whole.memory  # all chunks together are the graph

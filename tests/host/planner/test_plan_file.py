@@ -8,7 +8,7 @@ import pytest
 import tomli_w
 
 from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan_file import (
     load_plan,
     plan_boards,
@@ -32,8 +32,8 @@ B0, B1, B2 = BOARDS.boards
 
 def pipeline(problem=SAMPLES, discipline=bapipe.DISCIPLINE, schedule="SNO", **options):
     """A plan of two stages."""
-    return evaluated(problem, discipline, [BoardStage((0, 1), (B0,)), BoardStage((2,), (B1,))],
-                     schedule, **options)
+    return evaluate(problem, discipline, [BoardStage((0, 1), (B0,)), BoardStage((2,), (B1,))],
+                    schedule, **options)
 
 
 def sections_of(plan, problem=SAMPLES):
@@ -170,11 +170,11 @@ def test_layers_of_a_stage_in_any_order_are_one_stage():
 def test_boards_of_a_stage_take_turns():
     stages = [BoardStage((0, 1, 2), (B0, B1, B2))]
     few = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics, micro_batches=2)
-    plan = evaluated(few, bapipe.DISCIPLINE, stages, "SNO")
+    plan = evaluate(few, bapipe.DISCIPLINE, stages, "SNO")
     error = refused(plan, few)
     assert "boards has 3, but they take 2 micro-batches of a step in turn" in str(error)
     one = Problem.of_network(BOARDS, NETWORK, SAMPLES.statistics)
-    error = refused(evaluated(one, bapipe.DISCIPLINE, stages, "SNO"), one)
+    error = refused(evaluate(one, bapipe.DISCIPLINE, stages, "SNO"), one)
     assert "they take 1 micro-batch of a step in turn" in str(error)
 
 
@@ -242,8 +242,8 @@ def test_slices_of_layers_are_read_as_they_were_split():
     problem = Problem.of_network(BOARDS, wide, Statistics(
         vertices=(50, 30, 20), edges=(70, 60), sampled=True), micro_batches=6)
     split = problem.split((2, 1))
-    plan = evaluated(split, bapipe.DISCIPLINE, [
-        BoardStage((0,), (B0,)), BoardStage((1, 2), (B1,))], "SNO")
+    plan = evaluate(split, bapipe.DISCIPLINE, [
+       BoardStage((0,), (B0,)), BoardStage((1, 2), (B1,))], "SNO")
     sections = sections_of(plan, problem)
     sections["plan"]["split"] = [2, 1]
     found = plan_of_sections(sections, problem)

@@ -12,7 +12,7 @@ from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import evaluated, schedules_for
+from hypercast.host.planner.pipelines import evaluate, schedules_for
 from hypercast.host.planner.plan import ANYTHING
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.problem import Problem
@@ -36,7 +36,7 @@ def ways(layers, boards):
 @given(TIMES, CLOCKS)
 def test_no_other_way_has_a_faster_slowest_board(times, clocks):
     training = problem(times, cluster(*clocks))
-    stages = Ranges(training).balanced(training.boards)
+    stages = Ranges(training).balance(training.boards)
     if len(clocks) > len(times):
         assert stages is None
         return
@@ -53,15 +53,15 @@ def test_boards_have_what_fits():
     boards = cluster(1, 1, channel_words=1024)
     # The first of two boards has two micro-batches in flight.
     fits = problem([1, 1, 1], boards, footprint=Footprint(300, 300))
-    assert [len(stage.layers) for stage in Ranges(fits).balanced(boards.boards)] == [1, 2]
-    assert Ranges(problem([1, 1, 1], boards, footprint=Footprint(600, 0))).balanced(
+    assert [len(stage.layers) for stage in Ranges(fits).balance(boards.boards)] == [1, 2]
+    assert Ranges(problem([1, 1, 1], boards, footprint=Footprint(600, 0))).balance(
         boards.boards) is None
 
 
 def test_a_cut_that_the_link_cannot_carry_is_the_slowest_of_all():
     boards = cluster(1, 1, gigabits=8e-6)  # 1000 bytes in a second
     training = problem([2, 2, 2, 2], boards, output=50_000)
-    assert len(Ranges(training).balanced(boards.boards)) == 2
+    assert len(Ranges(training).balance(boards.boards)) == 2
     assert training.graph.cut([0, 1], [2, 3]) == 50_000
 
 
@@ -113,9 +113,9 @@ def test_no_other_number_of_boards_and_schedule_is_faster(layers, boards, batche
         micro_batches=batches, samples=batches + rest)
     [found] = bapipe.plans(training)
     for count in range(2, min(layers, boards) + 1):
-        stages = Ranges(training).balanced(training.boards[:count])
+        stages = Ranges(training).balance(training.boards[:count])
         for schedule in schedules_for(stages):
-            assert found.seconds <= 1.0001 * evaluated(
+            assert found.seconds <= 1.0001 * evaluate(
                 training, bapipe.DISCIPLINE, stages, schedule).seconds
 
 

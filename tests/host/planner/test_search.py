@@ -246,7 +246,7 @@ def test_the_best_is_the_first_that_is_wanted():
         plan("a", "weights", NOT_YET), plan("b", trains=NOT_YET), plan("c", "halos", REFERENCES),
         plan("d", trains=REFERENCES), plan("e", "halos"), plan("f")), ())
     assert [comparison.best(staleness=stale).strategy for stale in (True, False)] == ["a", "b"]
-    assert {(device, stale): comparison.trained(device, stale).strategy
+    assert {(device, stale): comparison.fastest_for(device, stale).strategy
             for device in ("reference", "rtl") for stale in (True, False)} == {
         ("reference", True): "c", ("reference", False): "d", ("rtl", True): "e",
         ("rtl", False): "f"}

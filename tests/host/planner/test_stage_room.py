@@ -49,7 +49,7 @@ def test_room_is_what_evaluation_says(data):
             if not lacking:
                 assert room.in_flight(bits, board) == max([0, *fits])
             if board is training.fastest[0]:  # whose programs are counted
-                found = room.settled(lambda stage=stage, bits=bits, board=board: [stage] * bool(
-                    room.in_flight(bits, board)))
+                found = room.settle(lambda stage=stage, bits=bits, board=board: [stage] * bool(
+                   room.in_flight(bits, board)))
                 assert found == [stage] * bool(fits and not lacking)
                 assert bool(room.in_flight(bits, board)) == bool(found)

@@ -14,7 +14,7 @@ from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.parts_strategy import PART, parts_strategy
 from hypercast.host.planner.pipeline_strategy import pipeline_strategy
-from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluated
+from hypercast.host.planner.pipelines import BoardStage, Discipline, evaluate
 from hypercast.host.planner.plan import Plan, PlannedShare
 from hypercast.host.planner.plan_file import load_plan, plan_boards, plan_text
 from hypercast.host.planner.search import search
@@ -67,8 +67,8 @@ def test_every_strategy_is_in_the_table_of_the_docs():
 
 def _reversed(problem):
     layers, boards = range(len(problem.layers)), problem.boards
-    yield evaluated(problem, REVERSED, [
-        BoardStage((*layers[:1],), boards[2:]), BoardStage((*layers[1:],), boards[1:2])], "SNO")
+    yield evaluate(problem, REVERSED, [
+       BoardStage((*layers[:1],), boards[2:]), BoardStage((*layers[1:],), boards[1:2])], "SNO")
 
 
 REVERSED = Discipline(strategy="from the last board on", staleness="what was before", versions=0,

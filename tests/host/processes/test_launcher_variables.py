@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.processes.launcher_variables import own_environment, started
+from hypercast.host.processes.launcher_variables import find_start, own_environment
 
 BATCH = {"SLURM_JOB_ID": "7", "SLURM_NTASKS": "4", "SLURM_PROCID": "0", "SLURM_NODELIST": "n[1-4]"}
 STEP = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}
@@ -26,7 +26,7 @@ STEP = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}
     {"PBS_JOBID": "7", "PBS_NODEFILE": "/n"}, {"LSB_JOBID": "7", "LSB_HOSTS": "a b"},
     {"OMPI_MCA_btl": "self,tcp"}, {"MPI_LOCALNRANKS": "1", "MPI_LOCALRANKID": "0"}])
 def test_alone(variables):
-    assert started(variables) is None
+    assert find_start(variables) is None
 
 
 @pytest.mark.parametrize(("variables", "rank", "size"), [
@@ -45,7 +45,7 @@ def test_alone(variables):
     ({"MPI_LOCALNRANKS": "2", "MPI_LOCALRANKID": "0"}, 0, 2), (STEP, 0, 4),
     ({**BATCH, "SLURM_PROCID": "3"}, 3, 4), ({"PMI_RANK": "x", "PMI_SIZE": "-1"}, 0, 0)])
 def test_one_of_several(variables, rank, size):
-    found = started(variables)
+    found = find_start(variables)
     assert (found.rank, found.size) == (rank, size)
     assert found.variable in variables
     assert found.several == (rank > 0 or size > 1)
@@ -65,7 +65,7 @@ NAMES = st.sampled_from([
 def test_a_child_is_told_of_neither_launcher_nor_batch_system(foreign, own):
     found = own_environment({name: "1" for name in {*foreign, *own}})
     assert found.keys() == own | {"HOME"}
-    assert started(found) is None
+    assert find_start(found) is None
 
 
 @pytest.mark.parametrize("variables", [{}, {"HOME": ""}])
@@ -78,6 +78,6 @@ def test_there_is_a_home(variables, monkeypatch):
 
 def test_the_own_environment_is_that_of_this_process(monkeypatch):
     monkeypatch.setenv("PMIX_RANK", "1")
-    assert started().rank == 1
+    assert find_start().rank == 1
     assert {**own_environment(), "PMIX_RANK": "1"}.items() >= {"PMIX_RANK": "1"}.items()
     assert "PMIX_RANK" not in own_environment() and own_environment()["PATH"] == os.environ["PATH"]

@@ -319,12 +319,12 @@ def test_each_message_passes_as_soon_as_it_can(messages):
     for ready, seconds in messages:
         begin = next(begin for begin in range(ready, 200)
                      if busy.isdisjoint(range(begin, begin + seconds)))
-        assert inlet.passed(ready, seconds) == begin + seconds
+        assert inlet.arrival(ready, seconds) == begin + seconds
         busy |= {*range(begin, begin + seconds)}
 
 
 def test_what_is_cleared_is_not_waited_for():
     inlet = Inlet()
-    assert [inlet.passed(0, 3), inlet.passed(1, 3)] == [3, 6]
+    assert [inlet.arrival(0, 3), inlet.arrival(1, 3)] == [3, 6]
     inlet.clear()
-    assert inlet.passed(1, 3) == 4
+    assert inlet.arrival(1, 3) == 4

@@ -42,7 +42,7 @@ def test_rates_are_patched_in_every_step():
 
 def test_exponents_are_raised_before_the_second_step():
     chip = FakeChip(SMALL)
-    trained = replace(model(), foreseen={Tensor.named("Z2"): 3, Tensor.named("H1"): -120})
+    trained = replace(model(), foreseen={Tensor.parse("Z2"): 3, Tensor.parse("H1"): -120})
     job = compile_job(trained, SMALL)
     device = AloneChip(chip, job, trained)
     entries = chip.window[0, Space.TENSORS]
@@ -206,7 +206,7 @@ def test_what_was_lent_is_as_before():
     state, before = device.state(), {place: dict(words) for place, words in chip.window.items()}
     other = small_model(seed=9)
     job = compile_job(other, SMALL)
-    with device.lent(state) as driver:
+    with device.lend(state) as driver:
         driver.load(job)
         assert program(chip, 0) == job.program[0]
         device.run_lent(job, "evaluate")
@@ -220,7 +220,7 @@ def test_it_is_back_after_an_error():
     chip, trained = FakeChip(SMALL), model()
     device = AloneChip(chip, compile_job(trained, SMALL), trained)
     state = device.state()
-    with pytest.raises(ArithmeticError), device.lent(state) as driver:
+    with pytest.raises(ArithmeticError), device.lend(state) as driver:
         driver.load(compile_job(small_model(seed=9), SMALL))
         raise ArithmeticError
     assert program(chip, 0) == device.job.program[0]

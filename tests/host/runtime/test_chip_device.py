@@ -57,7 +57,7 @@ def test_parts_of_a_piece_run_in_order(monkeypatch):
     done, device = [], on_fake()
     parts = {FORWARD: [None, "T1", None], BACKWARD: ["DZ2"], EVALUATE: ["T1", "T2"]}
     device.pieces = Pieces(job=device.job, layers=range(1, 3), crossing=parts)
-    monkeypatch.setattr(device, "_brought", lambda name, *, transposed: (name, transposed))
+    monkeypatch.setattr(device, "_bring_rows", lambda name, *, transposed: (name, transposed))
     monkeypatch.setattr(chip_device, "write_rows", lambda driver, job, name, rows, first:
                         done.append((*rows, first)))
 

@@ -42,8 +42,8 @@ def model_of(config, *, vertices=40, features=7, hidden=(6,), classes=5, name="g
         generator = np.random.default_rng(seed)
         graph = replace(graph, labels=generator.random((vertices, classes)) < labels / classes)
     network = model_network(name, features, hidden, classes, dropout=0.0, **additions)
-    network = network.ordered(order if order in layer.orders else layer.orders[0]
-                              for layer in network.layers)
+    network = network.with_orders(order if order in layer.orders else layer.orders[0]
+                                  for layer in network.layers)
     recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,),
                     loss=loss_of(graph), element_width=config.element_width, learning_rates=(0.2,))
     edges, values, labels, splits, _ = training_data(graph, recipe)

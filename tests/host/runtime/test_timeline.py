@@ -80,7 +80,7 @@ def test_a_gradient_is_named_by_its_right_operand_in_whatever_channel(model):
     assert gradients
     for one in gradients:
         subject = one.name.partition(" ")[2]
-        assert Tensor.named(subject).kind in BACKWARD, one.name
+        assert Tensor.parse(subject).kind in BACKWARD, one.name
         assert job.regions[subject].channel == one.fields["gradient_channel"]
 
 

@@ -25,7 +25,7 @@ def test_the_rows_of_one_process(seed, exponents, transposed):
     model = in_rows_of_chunks(MODEL)
     graph, edges = model.sample.rows_here, MODEL.sample.edges[0]
     chunks = list(chunks_of(model.sample))
-    matrix = whole.transposed(edges) if transposed else whole.forward(edges)
+    matrix = whole.transpose(edges) if transposed else whole.forward(edges)
     for step, exponent in enumerate(exponents):
         rows = random.integers(-2000, 2000, (11, 2)).astype(np.int16)
         expected = matrix @ whole.with_neighbours(
@@ -39,7 +39,7 @@ def test_the_rows_of_one_process(seed, exponents, transposed):
         else:
             for chunk in chunks[::-1] if transposed else chunks:
                 place, ranks = chunk.rows_here, chunk.rows_here.ranks
-                local = place.transposed(chunk.edges[0]) if transposed else chunk.edges[0]
+                local = place.transpose(chunk.edges[0]) if transposed else chunk.edges[0]
                 brought = place.with_neighbours(rows[ranks], transposed=transposed, name=name,
                                                 exponent=exponent)
                 assert brought.dtype == rows.dtype
@@ -65,7 +65,7 @@ def test_a_chunk_has_its_own_of_everything():
             assert np.array_equal(getattr(chunk, name), getattr(sample, name)[ranks])
         assert np.array_equal(chunk.features.values, sample.features.values[ranks])
         assert len(chunk.edges) == len(sample.edges)
-        assert chunk.rows_here.trained(3) == sample.training_vertices
+        assert chunk.rows_here.count_trained(3) == sample.training_vertices
         brought = chunk.rows_here.with_neighbours(chunk.features.values, transposed=False,
                                                   name=FEATURES, exponent=0)
         assert np.array_equal(brought, sample.features.values)
@@ -74,7 +74,7 @@ def test_a_chunk_has_its_own_of_everything():
 def test_what_is_exact_is_not_kept():
     graph = in_rows_of_chunks(MODEL).sample.rows_here
     rows = np.ones((11, 2), dtype=np.int16)
-    for name in (FEATURES, H1.made(Pass.EVALUATION)):
+    for name in (FEATURES, H1.in_pass(Pass.EVALUATION)):
         assert graph.with_neighbours(rows, transposed=False, name=name, exponent=0) is rows
     graph.end_step()
     assert graph.kept == {}
@@ -86,8 +86,8 @@ def test_what_is_kept_goes_on_elsewhere():
     one.with_neighbours(rows, transposed=False, name=H1, exponent=-3)
     one.end_step()
     other.keep(one.kept)
-    taken = [place.taken(H1, np.array([0]), rows[:1], -3, transposed=False)
+    taken = [place.collect(H1, np.array([0]), rows[:1], -3, transposed=False)
              for place in (one, other)]
     assert np.array_equal(*taken)
     with pytest.raises(KeyError):
-        one.taken(DZ1, np.array([0]), rows[:1], -3, transposed=True)
+        one.collect(DZ1, np.array([0]), rows[:1], -3, transposed=True)

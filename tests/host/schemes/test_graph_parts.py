@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from hypercast.host.cluster.division import Division
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.schemes.graph_parts import (
-    divided,
+    divide,
     in_chunks,
     in_stale_parts,
     parts_of,
-    renumbered,
+    renumber,
 )
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 from tests.host.models import small_graph, small_model
@@ -24,7 +24,7 @@ SAMPLE = MODEL.sample
 
 
 def dealt(owner):
-    return Division.counted(SAMPLE.edges[0], np.array(owner), max(owner) + 1)
+    return Division.count(SAMPLE.edges[0], np.array(owner), max(owner) + 1)
 
 
 @st.composite
@@ -49,25 +49,25 @@ def test_each_board_has_its_rows_and_brings_the_others(owner, smoothing):
             assert np.array_equal(getattr(part, name), getattr(SAMPLE, name)[own]), name
         assert np.array_equal(part.features.values, SAMPLE.features.values[own])
         assert part.features.exponent == SAMPLE.features.exponent
-        assert part.rows_here.trained(1) == SAMPLE.training_vertices
+        assert part.rows_here.count_trained(1) == SAMPLE.training_vertices
         assert len(part.edges) == len(SAMPLE.edges) and part.edges[0] is part.edges[1]
         for transposed, whole in ((False, edges), (True, edges.T)):
-            local = part.rows_here.transposed(part.edges[0]) if transposed else part.edges[0]
+            local = part.rows_here.transpose(part.edges[0]) if transposed else part.edges[0]
             others = [rank for other in range(len(parts)) if other != board
                       for rank in np.flatnonzero((division.boards == other) & whole[own].any(0))]
             assert part.rows_here.halo_rows(transposed=transposed) == len(others)
             assert np.array_equal(local.toarray(), whole[own][:, [*own, *others]])
             assert local.has_sorted_indices
 
-    def brought(group):
+    def bring(group):
         place = parts[group.rank].rows_here
         place.connect(group)
         rows = values[place.ranks].astype(np.int8)
-        return [place.brought(lambda some: rows[some], 3, transposed=transposed,
+        return [place.bring(lambda some: rows[some], 3, transposed=transposed,
                               name=None, exponent=0) for transposed in (False, True)]
 
     if smoothing is None:
-        for board, found in enumerate(on_ranks(len(parts), brought)):
+        for board, found in enumerate(on_ranks(len(parts), bring)):
             own = division.boards == board
             for whole, rows in zip((edges, edges.T), found, strict=True):
                 others = [rank for other in range(len(parts)) if other != board for rank in
@@ -90,18 +90,18 @@ def test_rows_that_are_read_by_nobody_are_not_sent():
 def test_columns_are_rows_here_and_then_those_of_the_halo():
     edges = SAMPLE.edges[0]
     own, others = np.array([2, 5, 7]), np.array([9, 0, 1, 3, 4, 6, 8, 10])
-    found = renumbered(edges[own], own, others)
+    found = renumber(edges[own], own, others)
     assert np.array_equal(found.toarray(), edges.toarray()[own][:, [*own, *others]])
     assert found.has_sorted_indices
 
 
 def test_one_process_has_the_parts_that_boards_would_have():
-    division = divided(MODEL, 3, [0.5, 0.3, 0.2])
+    division = divide(MODEL, 3, [0.5, 0.3, 0.2])
     stale = in_stale_parts(MODEL, [0.5, 0.3, 0.2], 7).sample.rows_here
     assert isinstance(stale, StaleParts) and np.array_equal(stale.parts, division.boards)
     chunks = in_chunks(MODEL, 4).sample.rows_here
     assert isinstance(chunks, StaleChunks)
-    assert np.array_equal(chunks.parts, divided(MODEL, 4).boards)
+    assert np.array_equal(chunks.parts, divide(MODEL, 4).boards)
     assert in_chunks(MODEL, 11).sample.rows_here.parts.tolist() != [0] * 11
     with pytest.raises(DescriptionError, match=(
             r"^12 chunks share 11 vertices, but each needs one; take 11 chunks or fewer$")):

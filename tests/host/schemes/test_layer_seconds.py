@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from hypercast.benches.board_steps import unnumbered
+from hypercast.benches.board_steps import without_values
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.graphs.graph import Graph
@@ -24,8 +24,8 @@ BOARD = CLUSTER.boards[0]
 @pytest.mark.parametrize("orders", ["combine_first", "aggregate_first"])
 def test_a_part_sends_rows_of_others_too(orders):
     network = Network.of_widths((40, 33, 8), orders=orders)
-    edges = Graph.load("blocks").normalised("symmetric")
-    whole = unnumbered(network, 16, edges)
+    edges = Graph.load("blocks").normalise("symmetric")
+    whole = without_values(network, 16, edges)
     part = list(parts_of(whole, Division.of(edges, 4)))[1]
     alone = replace(part, rows_here=whole.rows_here, edges=tuple(
         matrix[:, :matrix.shape[0]] for matrix in part.edges))
@@ -48,7 +48,7 @@ def test_a_part_sends_rows_of_others_too(orders):
 def test_samples_with_linear_layers_are_square():
     """What branches sum takes as long as where linear layers have edges, too."""
     network = model_network("mixhop", 40, (16,) * 4, 8)
-    sample = unnumbered(network, 16, Graph.load("blocks").normalised("symmetric"))
+    sample = without_values(network, 16, Graph.load("blocks").normalise("symmetric"))
     assert sample.square
     edges = max(matrix.nnz for matrix in sample.edges)
     counts = Statistics.whole(len(sample.labels), edges, len(network.layers))

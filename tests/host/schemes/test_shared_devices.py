@@ -71,7 +71,7 @@ def test_no_device_of_a_clusters_file(tmp_path, device):
 
 @pytest.mark.parametrize("rank", [0, 2])
 def test_boards_without_a_chip_compute_as_the_reference(rank):
-    """Of what is asked for, and nothing is compiled: not even room is asked for."""
+    """Nothing is compiled for them: not even room on a chip is asked for."""
     graph = synthetic_graph(30, 60, 5, 3)
     model = prepare(graph, Network.of_widths((5, 4, 3)), Recipe(epochs=1))
     devices = SharedDevices(Device("reference,rtl,reference", preset="tiny"))

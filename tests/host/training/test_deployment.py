@@ -15,11 +15,11 @@ from hypercast.host.cluster.assignment import SCHEMES
 from hypercast.host.commands import train as command
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.source import Source
-from hypercast.host.training import deployment, session
+from hypercast.host.training import deployment, training_session
 from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import ThreadGroup
 
-KARATE = Source(source="karate").loaded(Graph.load("karate"))
+KARATE = Source(source="karate").with_graph(Graph.load("karate"))
 ACCEPTED = "accepted"
 MODELS = {"gcn": Model(hidden=2), "jumping": Model(hidden=2, jumping=True),
           "initial": Model("gcnii", layers=2, hidden=2)}
@@ -86,8 +86,8 @@ def on_command_line(training, patch):
 
     with patch.context() as changed:
         changed.setattr(command, "world", lambda seconds: group)
-        changed.setattr(session, "agree", lambda *_: None)
-        changed.setattr(session, "Trainer", SimpleNamespace(of_description=accepted))
+        changed.setattr(training_session, "agree", lambda *_: None)
+        changed.setattr(training_session, "Trainer", SimpleNamespace(of_description=accepted))
         result = CliRunner().invoke(main, [
             "train", "karate", "--hidden=2", "--epochs=1", f"--boards={training.count}",
             *arguments[training.model], f"--micro-batches={training.micro}", "--preset=tiny",

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.training.kept_staleness import assignment_of, staleness_of
-from hypercast.reference.older_weights import stashed
+from hypercast.reference.older_weights import stash_staleness
 from hypercast.reference.stale_rows import SMOOTHING_ONE
 
 
@@ -35,7 +35,7 @@ def test_stale_halos(parts, smoothing):
 @given(st.lists(st.integers(1, 4), min_size=2, max_size=6))
 def test_stashed_weights(lengths):
     found = Assignment(scheme="layers", stages=len(lengths), runs=runs_of(lengths))
-    assert assignment_of(kept(found, stashed(found.runs))) == found
+    assert assignment_of(kept(found, stash_staleness(found.runs))) == found
 
 
 @given(st.integers(1, 9))

@@ -139,7 +139,7 @@ def test_a_run_keeps_its_orders(tmp_path, monkeypatch):
     others = tuple({COMBINE_FIRST: AGGREGATE_FIRST, AGGREGATE_FIRST: COMBINE_FIRST}[one]
                    for one in chosen)
     monkeypatch.setattr("hypercast.host.training.training.ordered_for_graph",
-                        lambda network, graph, width: network.ordered(others))
+                        lambda network, graph, width: network.with_orders(others))
     with Trainer.of_run(folder, graph=graph) as trainer:
         assert orders(trainer.network) == chosen
         trainer.evaluate()

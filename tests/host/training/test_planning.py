@@ -19,7 +19,7 @@ from hypercast.host.description.recipe import make_recipe
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.plan_file import plan_boards, plan_divisions, plan_text
 from hypercast.host.planner.search import search
@@ -27,10 +27,10 @@ from hypercast.host.planner.statistics import Part
 from hypercast.host.planner.strategies import bapipe, gnnpipe, pipedream
 from hypercast.host.planner.strategies.graph_parts import evaluated_parts
 from hypercast.host.planner.strategies.vertex_cut import evaluated_cut
-from hypercast.host.schemes.graph_parts import divided
+from hypercast.host.schemes.graph_parts import divide
 from hypercast.host.training.planning import (
     assignment_of,
-    planned,
+    choose_plan,
     planned_description,
     problem_of,
     read_plan,
@@ -108,16 +108,16 @@ def test_every_plan_that_says_so_is_an_assignment(sampled):
 
 def test_the_chosen_plan_is_exact_and_can_be_trained(sampled):
     training, problem, comparison = sampled
-    found = planned(training, problem)
+    found = choose_plan(training, problem)
     assert found.exact and found.trains != NOT_YET
     assert found.seconds == min(plan.seconds for plan in comparison.plans
                                 if plan.exact and plan.trains != NOT_YET)
     chip = description(Model(hidden=(6, 6, 6)), SAMPLES, device=Device("rtl"), micro_batches=5)
-    assert planned(chip, problem).strategy == "one board"
+    assert choose_plan(chip, problem).strategy == "one board"
     narrow = description(device=Device(elements=8))
     with pytest.raises(DescriptionError, match="vcu128-0 has elements of 16 bits, the training of "
                                                "8; give --elements 16"):
-        planned(narrow, problem)
+        choose_plan(narrow, problem)
 
 
 def test_a_plan_is_read_with_its_orders(sampled, tmp_path):
@@ -147,7 +147,7 @@ def test_plans_know_the_parts_of_the_training(order):
     model = Trainer.of_description(planned_description(training, problem, plans[0]),
                                    graph=UNEVEN).initial
     for count in (2, 3, 4, 16):
-        division = divided(model, count)
+        division = divide(model, count)
         found = [Part(*one) for one in zip(np.bincount(division.boards).tolist(),
                                            division.edges.tolist(), division.halos.tolist(),
                                            strict=True)]
@@ -163,7 +163,7 @@ def test_chunks_go_through_layers(tmp_path):
     problem = problem_of(description(), BOARDS, GRAPH, counts=[])
     path, stages = tmp_path / "plan.toml", [
         BoardStage((0,), problem.boards[1:2]), BoardStage((1, 2, 3), problem.boards[:1])]
-    path.write_text(plan_text(problem, evaluated(
+    path.write_text(plan_text(problem, evaluate(
         problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8)))
     _, assignment = read_plan(path, problem)
     assert (assignment.scheme, assignment.chunks, assignment.versions) == ("layers", 8, 1)
@@ -172,7 +172,7 @@ def test_chunks_go_through_layers(tmp_path):
             ('"GPipe"', '"SNO"', r"GNNPipe .* cannot be trained"),
             ("pieces = 8", f"pieces = {GRAPH.vertices + 1}", "pieces must be 1 to "),
             ("pieces = 8", "pieces = 0", "pieces must be 1 to ")):
-        content = plan_text(problem, evaluated(
+        content = plan_text(problem, evaluate(
             problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8))
         assert old in content
         path.write_text(content.replace(old, new))
@@ -183,8 +183,8 @@ def test_chunks_go_through_layers(tmp_path):
 def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
     _, problem, _ = sampled
     path, boards = tmp_path / "plan.toml", problem.boards
-    one, two = (evaluated(problem, pipedream.DISCIPLINE, [
-        BoardStage((0, 1), boards[:width]), BoardStage((2, 3), boards[2:3])], "SNO")
+    one, two = (evaluate(problem, pipedream.DISCIPLINE, [
+       BoardStage((0, 1), boards[:width]), BoardStage((2, 3), boards[2:3])], "SNO")
         for width in (1, 2))
     path.write_text(plan_text(problem, one))
     _, assignment = read_plan(path, problem)
@@ -198,8 +198,8 @@ def test_stages_of_one_board_each_stash_weights(sampled, tmp_path):
 
 def test_a_single_stage_of_several_boards_trains_samples(sampled):
     training, problem, _ = sampled
-    plan = evaluated(problem, pipedream.DISCIPLINE, [
-        BoardStage((0, 1, 2, 3), problem.boards[:3])], "SNO")
+    plan = evaluate(problem, pipedream.DISCIPLINE, [
+       BoardStage((0, 1, 2, 3), problem.boards[:3])], "SNO")
     assignment = assignment_of(plan)
     assert assignment == Assignment(scheme="samples", boards=plan.boards, micro_batches=(2, 2, 1))
     options = {"epochs": 2, "sampling": SAMPLES, "micro_batches": 5}
@@ -214,9 +214,9 @@ def test_jumping_knowledge_is_trained_by_a_plan_that_knows_what_skips_boards(sch
     model = Model(hidden=(32, 32, 32), jumping=True, order=("combine_first",))
     sampling = Sampling(sampler="walks", batch=200, coverage=2.0)
     problem = problem_of(description(model, sampling, micro_batches=4), BOARDS, GRAPH, counts=[])
-    plan, late = (evaluated(problem, discipline, [
-        BoardStage(numbers, (board,))
-        for numbers, board in zip(stages, problem.boards, strict=False)], schedule)
+    plan, late = (evaluate(problem, discipline, [
+       BoardStage(numbers, (board,))
+       for numbers, board in zip(stages, problem.boards, strict=False)], schedule)
         for discipline in (bapipe.DISCIPLINE, pipedream.DISCIPLINE))
     assert (plan.trains, late.trains) == (ANYTHING, NOT_YET)
     assignment = assignment_of(plan)

@@ -18,7 +18,7 @@ from tests.host.commands.test_moved_runs import write_graph
 from tests.host.test_cli import refused, run
 
 KARATE = Graph.load("karate")
-SOURCE = Source(source="karate").loaded(KARATE)
+SOURCE = Source(source="karate").with_graph(KARATE)
 
 
 def trainer(folder, **options):

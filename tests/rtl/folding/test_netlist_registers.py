@@ -6,7 +6,12 @@ import random
 import pytest
 
 from hypercast.rtl.folding.netlist import Netlist
-from hypercast.rtl.folding.netlist_registers import KINDS, NetlistRegister, registers, uncontrolled
+from hypercast.rtl.folding.netlist_registers import (
+    KINDS,
+    NetlistRegister,
+    registers,
+    remove_controls,
+)
 from tests.rtl.folding.simulation import Simulation
 from tests.rtl.folding.test_netlist import cell
 
@@ -53,7 +58,7 @@ def test_what_is_next(kind, levels, controls, width):
     assert list(found) == ["store"]
     register = found["store"]
     assert (register.name, register.output, register.late) == ("store", _OUTPUT, False)
-    alone = uncontrolled(netlist, register)
+    alone = remove_controls(netlist, register)
     assert (alone.enable, alone.reset, alone.reset_value) == ("1", "0", "")
     assert (alone.output, alone.held, alone.late) == (_OUTPUT, _OUTPUT, False)
     simulation, rng, held = Simulation(whole), random.Random(levels), 5
@@ -81,12 +86,12 @@ def test_constant_controls_take_no_logic(enable, data):
     netlist = Netlist(whole)
     register = registers(netlist)["store"]
     assert (register.enable, register.reset) == (enable, "0")
-    assert uncontrolled(netlist, register).data == data and len(whole["cells"]) == 2
+    assert remove_controls(netlist, register).data == data and len(whole["cells"]) == 2
 
 
 def test_a_constant_reset_leaves_its_value():
     netlist = Netlist(module("$sdff", controls=("1", "1")))
-    assert uncontrolled(netlist, registers(netlist)["store"]).data == list(_VALUE[::-1])
+    assert remove_controls(netlist, registers(netlist)["store"]).data == list(_VALUE[::-1])
 
 
 def test_one_inverter_serves_all():
@@ -104,7 +109,7 @@ def test_what_is_held_may_have_other_nets():
     netlist = Netlist(whole)
     register = NetlistRegister(name="store", data=_DATA, output=_OUTPUT, enable=_ENABLE, reset="0",
                                reset_value="", held=[_RESET, _RESET, "1"], late=True)
-    alone = uncontrolled(netlist, register)
+    alone = remove_controls(netlist, register)
     simulation = Simulation(whole)
     for enable, data, expected in [(1, 2, 0b110), (1, 1, 0b101), (0, 1, 0b111)]:
         simulation.begin(enable=enable, data=data, reset=1)

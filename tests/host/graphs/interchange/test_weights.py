@@ -85,7 +85,7 @@ def test_the_same_model_in_floats_says_the_same(tmp_path, model, names):
         path = tmp_path / "weights.safetensors"
         save_weights(path, trainer.network, trainer.parameters())
         found = trainer.predict().logits
-    edges = KARATE.normalised(trainer.recipe.normalisation)
+    edges = KARATE.normalise(trainer.recipe.normalisation)
     model = FloatGnn(trainer.network, trainer.recipe, edges, KARATE.features, KARATE.labels,
                      KARATE.splits)
     model.parameters = load_weights(path, trainer.network)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabelled
+from hypercast.host.graphs.sampling.neighbourhoods import Neighbourhoods, relabel_vertices
 from tests.host.graphs.sampling.sampling_cases import matrices
 
 VERTICES = st.lists(st.integers(0, 299), max_size=40)
@@ -27,7 +27,7 @@ def test_loops_are_taken_apart(matrix):
 
 @given(MEMBERS, VERTICES)
 def test_relabelled(destinations, neighbours):
-    sources, numbers = relabelled(array(destinations), array(neighbours), 300)
+    sources, numbers = relabel_vertices(array(destinations), array(neighbours), 300)
     assert sources.tolist() == destinations + sorted(set(neighbours) - set(destinations))
     assert sources[numbers].tolist() == neighbours
 

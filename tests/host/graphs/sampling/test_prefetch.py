@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
-from hypercast.host.graphs.sampling.prefetch import batches, prefetched
+from hypercast.host.graphs.sampling.prefetch import batches, prefetch
 from tests.host.graphs.sampling.sampling_cases import matrix_of
 from tests.host.graphs.sampling.test_neighbour import digest
 
@@ -20,7 +20,7 @@ def test_order(workers):
         time.sleep(0.004 * (number % 3 == 0))
         return number * number
 
-    assert list(prefetched(slow, range(20), workers=workers)) == [n * n for n in range(20)]
+    assert list(prefetch(slow, range(20), workers=workers)) == [n * n for n in range(20)]
 
 
 #: As many threads as are asked for; two if nobody asks.
@@ -30,7 +30,7 @@ TWO = pytest.mark.parametrize("workers", [{}, {"workers": 2}])
 @TWO
 def test_only_a_few_ahead(workers):
     asked = []
-    results = prefetched(asked.append, itertools.count(), **workers)
+    results = prefetch(asked.append, itertools.count(), **workers)
     for taken in range(1, 6):
         next(results)
         assert len(asked) <= taken + 4
@@ -44,11 +44,11 @@ def test_only_a_few_ahead(workers):
 def test_threads_work_side_by_side(workers):
     """Each result needs that another is being made at the same time."""
     meeting = threading.Barrier(2, timeout=30)
-    assert len(list(prefetched(lambda number: meeting.wait(), range(6), **workers))) == 6
+    assert len(list(prefetch(lambda number: meeting.wait(), range(6), **workers))) == 6
 
 
 def test_error_in_its_place():
-    results = prefetched(lambda number: 1 / (3 - number), range(9))
+    results = prefetch(lambda number: 1 / (3 - number), range(9))
     assert [next(results) for _ in range(3)] == [1 / 3, 1 / 2, 1]
     with pytest.raises(ZeroDivisionError):
         next(results)
@@ -63,4 +63,4 @@ def test_batches(workers):
 
 def test_workers_are_checked():
     with pytest.raises(ValueError, match="workers must be at least 1, not 0"):
-        list(prefetched(str, [1], workers=0))
+        list(prefetch(str, [1], workers=0))

@@ -19,7 +19,7 @@ from tests.system.chips import random_graph
 def test_all_neighbours_give_the_gradient_of_the_graph(name):
     """Against float64 on all vertices, of which the targets are trained on."""
     graph = random_graph(60, 150, features=7, classes=4, isolated=2, seed=8)
-    matrix = graph.normalised(MODELS[name].normalisation)
+    matrix = graph.normalise(MODELS[name].normalisation)
     network = model_network(name, 7, (6,), 4)
     # With this seed, no hidden sum is so near zero that rounding changes its sign.
     recipe = Recipe(normalisation=MODELS[name].normalisation, weight_decays=(0.0,), seed=1)
@@ -47,7 +47,7 @@ def samples_of_an_epoch():
     """A graph, a sampler of it, and all samples of its first epoch."""
     graph = random_graph(60, 150, features=7, classes=4, seed=8)
     network = model_network("gcn", 7, (6,), 4)
-    sampler = NeighbourSampler(graph.normalised("symmetric"), np.arange(60), (3, 3), batch_size=7)
+    sampler = NeighbourSampler(graph.normalise("symmetric"), np.arange(60), (3, 3), batch_size=7)
     make = SampleMaker(network, Recipe(), graph, sampler)
     samples = [make(sampler.batch(0, number)) for number in range(len(sampler))]
     return graph, sampler, samples

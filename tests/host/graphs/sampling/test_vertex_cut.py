@@ -90,7 +90,7 @@ def test_each_part_is_normalised_as_a_graph_of_its_own():
             batch, plain = found.batch(0, number), given_.batch(0, number)
             own = graph_of(scipy.sparse.csr_array(plain.matrices[0]))
             np.testing.assert_allclose(batch.matrices[0].todense(),
-                                       own.normalised(kind).todense())
+                                       own.normalise(kind).todense())
 
 
 @pytest.mark.parametrize("kind", ["symmetric", "mean"])
@@ -107,7 +107,7 @@ def test_every_copy_of_a_vertex_has_its_loop(kind):
                              directed=True)
     expected = np.where(np.isnan(loops), 1.0, loops)
     whole_ = cut(graph, 1, kind=kind).batch(0, 0)
-    assert (whole_.matrices[0] != graph.normalised(kind)[whole_.inputs][:, whole_.inputs]).nnz == 0
+    assert (whole_.matrices[0] != graph.normalise(kind)[whole_.inputs][:, whole_.inputs]).nnz == 0
     found, plain = cut(graph, 3, kind=kind, layers=1), cut(graph, 3, layers=1)
     vertices, edges = largest_part(graph, 3, 1, looped=True)
     assert vertices == max(len(found.batch(0, number).inputs) for number in range(3))

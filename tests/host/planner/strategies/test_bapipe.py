@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
-from hypercast.host.planner.pipelines import BoardStage, evaluated, schedules_for
+from hypercast.host.planner.pipelines import BoardStage, evaluate, schedules_for
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
@@ -35,7 +35,7 @@ def test_no_stages_with_a_smaller_bottleneck_are_faster(times, megahertz, micro_
                     runs, boards, strict=True)))
             stages = [BoardStage(tuple(run), (board,))
                       for run, board in zip(runs, boards, strict=True)]
-            best += [evaluated(training, bapipe.DISCIPLINE, stages, schedule).seconds
+            best += [evaluate(training, bapipe.DISCIPLINE, stages, schedule).seconds
                      for schedule in schedules_for(stages)]
     # Of several divisions with the same bottleneck, any may have been taken.
     assert plan.seconds <= min(best) * 1.35 and plan.strategy == "BaPipe"
@@ -81,8 +81,8 @@ def test_schedules_are_compared(count):
     """With two engines, a board goes both ways at once; it needs more steps to be filled."""
     plan = next(bapipe.plans(problem([3, 3], cluster(1, 1, transfers="rows"),
                                      micro_batches=count)))
-    others = [evaluated(problem([3, 3], cluster(1, 1, transfers="rows"), micro_batches=count),
-                        bapipe.DISCIPLINE, [BoardStage((number,), (board,)) for number, board in
-                                            enumerate(cluster(1, 1, transfers="rows").boards)],
-                        schedule).seconds for schedule in ("1F1B", "FBP", "SNO", "SO")]
+    others = [evaluate(problem([3, 3], cluster(1, 1, transfers="rows"), micro_batches=count),
+                       bapipe.DISCIPLINE, [BoardStage((number,), (board,)) for number, board in
+                                           enumerate(cluster(1, 1, transfers="rows").boards)],
+                       schedule).seconds for schedule in ("1F1B", "FBP", "SNO", "SO")]
     assert plan.seconds == pytest.approx(min(others))

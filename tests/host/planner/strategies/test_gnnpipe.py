@@ -2,7 +2,7 @@
 """Chunks of a whole graph through layers, as the planner has them."""
 
 from hypercast.host.cluster.description import load_cluster
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
@@ -26,7 +26,7 @@ def test_boards_work_on_different_chunks_at_the_same_time():
     boards = {board.name: board for board in training.boards}
     stages = [BoardStage(tuple(layer - 1 for layer in share.layers), (boards[share.boards[0]],))
               for share in plan.shares]
-    whole = evaluated(training, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=1)
+    whole = evaluate(training, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=1)
     assert plan.seconds < 0.7 * whole.seconds
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from hypercast.benches import plan_workloads
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.stage_room import NONE_FIT, StageRoom, bits_of
 from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import bapipe, graphpipe, piper
-from hypercast.host.planner.strategies.graphpipe import taken_apart
+from hypercast.host.planner.strategies.graphpipe import take_apart
 from hypercast.reference.models import model_network
 from tests.host.planner.problems import chains, cluster, problem, slowest
 
@@ -37,9 +37,9 @@ def branched(branches, length):
 
 def evaluated_on(training, stages, schedule):
     """What evaluating stages on the fastest boards gives."""
-    return evaluated(training, graphpipe.DISCIPLINE, [
-        BoardStage(stage, (board,))
-        for stage, board in zip(stages, training.fastest, strict=False)], schedule)
+    return evaluate(training, graphpipe.DISCIPLINE, [
+       BoardStage(stage, (board,))
+       for stage, board in zip(stages, training.fastest, strict=False)], schedule)
 
 
 def unlimited(training):
@@ -67,12 +67,12 @@ def test_both_find_stages_of_all_operators(branches, length, data):
 
 def test_a_graph_is_taken_apart():
     graph = problem([1] * 6, EQUAL, edges=branched(2, 2)).graph
-    assert taken_apart(graph, range(6)) == [0, [[1, 2], [3, 4]], 5]
+    assert take_apart(graph, range(6)) == [0, [[1, 2], [3, 4]], 5]
     skipped = problem([1] * 4, EQUAL, edges=[(0, 1), (0, 2), (1, 2), (2, 3)]).graph
-    assert taken_apart(skipped, range(4)) == [0, 1, 2, 3]
+    assert take_apart(skipped, range(4)) == [0, 1, 2, 3]
     crossed = problem([1] * 6, EQUAL, edges=[
         (0, 1), (0, 2), (1, 3), (1, 4), (2, 4), (3, 5), (4, 5)]).graph
-    assert taken_apart(crossed, range(6)) == [0, 1, 2, 3, 4, 5]
+    assert take_apart(crossed, range(6)) == [0, 1, 2, 3, 4, 5]
 
 
 def test_branches_beside_each_other_are_faster_than_a_chain():
@@ -144,10 +144,10 @@ def gcnii(cluster, convolutions):
 
 def branched_convolutions(cluster, branches, length):
     """All of which combine first: their programs are the shorter ones."""
-    found = plan_workloads.branched(cluster, branches, length)
+    found = plan_workloads.branch(cluster, branches, length)
     network = found.layers[0].network
     return Problem.of_network(
-        cluster, network.ordered(layer.orders[0] for layer in network.layers), found.statistics,
+        cluster, network.with_orders(layer.orders[0] for layer in network.layers), found.statistics,
         micro_batches=found.micro_batches)
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan, Refusal
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
 from hypercast.host.planner.strategies import pipedream, samples
@@ -98,13 +98,13 @@ def test_sums_that_take_too_long_leave_one_board():
 def test_a_step_takes_the_same_however_many_it_shares_its_pipeline_with():
     """Few micro-batches in many stages: the first steps only fill the pipeline."""
     training = problem([1] * 6, cluster(*[1] * 6), micro_batches=2)
-    plan = evaluated(training, pipedream.DISCIPLINE, equal_stages(training, training.boards), "SNO")
+    plan = evaluate(training, pipedream.DISCIPLINE, equal_stages(training, training.boards), "SNO")
     assert plan.seconds == pytest.approx(2)
 
 
 def test_a_stage_has_no_more_boards_than_micro_batches():
     training = problem([1, 2], cluster(1, 1, 1), micro_batches=2)
-    one = evaluated(training, pipedream.DISCIPLINE, [BoardStage((0, 1), training.boards)], "SNO")
+    one = evaluate(training, pipedream.DISCIPLINE, [BoardStage((0, 1), training.boards)], "SNO")
     with pytest.raises(DescriptionError, match=r"\[shares.1\] boards has 3, but they take 2 micro"):
         plan_of_sections(tomllib.loads(plan_text(training, one)), training)
 
@@ -114,7 +114,7 @@ def test_two_versions_need_a_micro_batch_for_each_board():
     few = problem([1] * 4, boards, micro_batches=3)
     [plan] = pipedream.plans_2bw(few)
     assert len(plan.boards) in (2, 3)
-    four = evaluated(few, pipedream.TWO_VERSIONS, equal_stages(few, few.boards), "SNO")
+    four = evaluate(few, pipedream.TWO_VERSIONS, equal_stages(few, few.boards), "SNO")
     with pytest.raises(DescriptionError, match="needs as many micro-batches as boards, 4, not 3"):
         plan_of_sections(tomllib.loads(plan_text(few, four)), few)
     plan = next(pipedream.plans_2bw(problem([1] * 4, boards, micro_batches=8)))

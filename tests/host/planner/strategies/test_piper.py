@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import BoardStage, evaluated
+from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.stage_room import NONE_FIT
 from hypercast.host.planner.strategies import piper
@@ -24,9 +24,9 @@ def smallest(training, schedule):
     """The smallest bottleneck of all chains of stages that can be planned."""
     found = [np.inf]
     for stages in chains(training.graph, len(training.boards)):
-        if 1 < len(stages) and isinstance(evaluated(training, piper.DISCIPLINE, [
-                BoardStage(stage, (board,))
-                for stage, board in zip(stages, training.fastest, strict=False)], schedule), Plan):
+        if 1 < len(stages) and isinstance(evaluate(training, piper.DISCIPLINE, [
+               BoardStage(stage, (board,))
+               for stage, board in zip(stages, training.fastest, strict=False)], schedule), Plan):
             found.append(slowest(training, stages))
     return min(found)
 
@@ -57,7 +57,7 @@ def test_limits_that_nothing_reaches_change_nothing(name, data):
     training = problem(times, cluster(1, 1, 1, channel_words=1024), edges=GRAPHS[name], footprint=(
         Footprint(data.draw(st.integers(0, 300)))))
     stages = piper.partition(training, behind=0)
-    if isinstance(evaluated(training, piper.DISCIPLINE, [
-            BoardStage(stage, (board,))
-            for stage, board in zip(stages, training.fastest, strict=False)], "SO"), Plan):
+    if isinstance(evaluate(training, piper.DISCIPLINE, [
+           BoardStage(stage, (board,))
+           for stage, board in zip(stages, training.fastest, strict=False)], "SO"), Plan):
         assert piper.partition(training) == stages

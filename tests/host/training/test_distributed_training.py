@@ -17,7 +17,7 @@ from hypercast.host.description.source import Source
 from hypercast.host.graphs.datasets import communities
 from hypercast.host.schemes.share import Share
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.training.apart_training import ApartTraining
+from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.rounding import RoundingWarning
 from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import ThreadGroup, on_ranks
@@ -50,7 +50,7 @@ def led(boards, source, model, device=None, **options):
                          SharedDevices(device)).follow_graph()
         with Trainer(source, model, device, boards=Sharing(
                 group=group, assignment=assignment, cluster=cluster), **options) as trainer:
-            assert isinstance(trainer._training, ApartTraining)
+            assert isinstance(trainer._training, DistributedTraining)
             trainer.fit()
             return everything(trainer), trainer.predict(), trainer.numbers(), trainer.facts
 

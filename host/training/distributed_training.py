@@ -25,7 +25,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.training_state import TrainingState
 
-__all__ = ["ApartTraining"]
+__all__ = ["DistributedTraining"]
 
 
 class _Given(NamedTuple):
@@ -62,7 +62,7 @@ class _Prepared(NamedTuple):
     order: IntArray
 
 
-class ApartTraining:
+class DistributedTraining:
     """A training that a process of its own prepares, so that this one never has the whole graph.
 
     That process ends when all boards have their parts. It has what ``Trainer`` asks of a
@@ -102,7 +102,7 @@ class ApartTraining:
         self._progress = progress
         self._given = _Given(source, stopping, model, device, recipe, check, boards, assignment,
                              cluster)
-        self._shares = in_child_process("prepares the graph", _prepared, self._given,
+        self._shares = in_child_process("prepares the graph", _prepare, self._given,
                                         progress=progress)
         prepared: _Prepared = next(self._shares)
         self._share: Share | None = None
@@ -144,7 +144,7 @@ class ApartTraining:
         """Not here, where no process has the whole graph."""
 
 
-def _prepared(given: _Given, *, progress: Callable[[str], None]) -> Iterator[Any]:
+def _prepare(given: _Given, *, progress: Callable[[str], None]) -> Iterator[Any]:
     """First what is kept, then what ``graph_shares`` gives."""
     training = given.training(progress)
     yield _Prepared(training.recipe, training.network, training.state, training.identity,
