@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The driver against registers alone."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -305,3 +307,30 @@ def test_errors_are_reported_and_cleared(job):
                                           rf"waiting for none"):
         driver.run(0, limit=LIMIT)
     assert chip["error"] == 0
+
+
+@pytest.mark.parametrize(("error", "void"), [
+    (Error.MEMORY, True), (Error.MEMORY | Error.EXPONENT, True), (Error.EXPONENT, False),
+    (Error(0), False)])
+def test_words_that_had_changed_are_void(job, error, void):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    chip["error"] = error
+    if void:
+        with pytest.raises(DeviceError, match="what was read is void"):
+            driver.read_words(0, Space.FEATURES, 0, 1)
+    else:
+        assert len(driver.read_words(0, Space.FEATURES, 0, 1)) == 1
+
+
+@pytest.mark.parametrize("early", [False, True])
+def test_row_counts_are_brought_early_where_there_is_room(job, early):
+    chip = FakeChip(SMALL)
+    driver = Driver(chip, SMALL)
+    driver.load(job)
+    counts = [memory for (_, space), memory in chip.window.items() if space == Space.CORE]
+    for memory in counts:
+        memory.clear()
+    driver.load_beside(replace(job, row_entries=(0, int(early))))
+    assert all(bool(memory) == early for memory in counts) and counts

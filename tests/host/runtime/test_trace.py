@@ -111,18 +111,27 @@ def test_file(run, tmp_path):
     assert content["otherData"]["clock"].startswith(f"{CLOCK_MHZ} MHz")
 
 
+def percentages(run, work, length):
+    """Percent of the array in spans of ``length`` cycles, in which it has so much ``work``."""
+    names = run.instructions[0].counters
+    instructions = [instruction._replace(cycle=length * number, counters={
+        name: [count] * SMALL.cores if name == "array_words" else [0] * SMALL.cores
+        for name in names})
+        for number, (instruction, count) in enumerate(zip(run.instructions, work, strict=False))]
+    counted = replace(run, instructions=instructions, cycles=length * len(work),
+                      slices=run.slices._make(column[:0] for column in run.slices))
+    return [event["args"]["percent"] for event in trace_events(counted, SMALL)
+            if event["ph"] == "C" and event["name"] == "array"]
+
+
+def test_percentages_have_one_decimal(run):
+    assert percentages(run, [10, 20, 1], 30) == [33.3, 66.7, 3.3]
+
+
 @pytest.mark.parametrize("late", [[0, 30, 0, 0], [0, 0, 0, 60], [5, 30, 10, 25], [0, 25, 25, 25]])
 def test_what_is_counted_late_is_of_spans_before(run, late):
     """No resource works more than all the time; all that was counted is in the counter."""
-    names = run.instructions[0].counters
-    instructions = [instruction._replace(cycle=20 * number, counters={
-        name: [count] * SMALL.cores if name == "array_words" else [0] * SMALL.cores
-        for name in names})
-        for number, (instruction, count) in enumerate(zip(run.instructions, late, strict=False))]
-    counted = replace(run, instructions=instructions, cycles=20 * len(late),
-                      slices=run.slices._make(column[:0] for column in run.slices))
-    percent = [event["args"]["percent"] for event in trace_events(counted, SMALL)
-               if event["ph"] == "C" and event["name"] == "array"]
+    percent = percentages(run, late, 20)
     assert len(percent) == len(late) and max(percent) <= 100
     assert sum(percent) / 100 * 20 == pytest.approx(sum(late))
     for first in range(len(late)):  # work goes to earlier spans only
