@@ -216,7 +216,7 @@ class Core(wiring.Component):
             host.counter_data.eq(counters.data),
         ]
         if self._bulk:
-            m.d.comb += [self.taken.eq(host.taken), self.settle.eq(host.settle)]
+            m.d.comb += [self.taken.eq(host.taken), self.settled.eq(host.settled)]
             # Engines that write go first: a channel that they wanted a cycle ago is theirs.
             wanted = vector.write.request
             for number in both:

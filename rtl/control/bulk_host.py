@@ -251,6 +251,6 @@ class BulkHost(wiring.Component):
                 end()
         m.d.sync += [
             self.taken.eq(taken & ~request.all_cores),
-            self.settle.eq(visible & idle & ~waiting & ~arrived_valid),
+            self.settled.eq(visible & idle & ~waiting & ~arrived_valid),
         ]
         return m

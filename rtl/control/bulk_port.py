@@ -103,7 +103,7 @@ class BulkPort(wiring.Component):
             send.eq(merge.o.valid & roomy),
             merge.o.ready.eq(roomy),
             idle.eq(~merge.o.valid & (room == ROOM)),
-            writer.settle.eq(idle & self.settle),
+            writer.settled.eq(idle & self.settled),
         ]
         m.d.sync += [
             self.request_valid.eq(send & ~abort),

@@ -139,7 +139,7 @@ class BulkWriter(wiring.Component):
             bursts.r_en.eq(respond),
             self.waits.eq(bursts.level != released),
         ]
-        m.d.sync += released.eq(Mux(self.settle | spoiled, bursts.level, released) - respond)
+        m.d.sync += released.eq(Mux(self.settled | spoiled, bursts.level, released) - respond)
         with m.If(axi.bready):
             m.d.sync += axi.bvalid.eq(0)
         with m.If(respond):

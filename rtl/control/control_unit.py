@@ -125,7 +125,7 @@ class ControlUnit(wiring.Component):
             m.submodules.bulk = requests
             connect(m, flipped(self.bulk), requests.axi)
             m.d.sync += [requests.taken.eq(sum(self.taken)),
-                         requests.settle.eq(Cat(self.settle).all())]
+                         requests.settled.eq(Cat(self.settled).all())]
             m.d.comb += [
                 requests.running.eq(host.control.running),
                 requests.resetting.eq(sequence.active),

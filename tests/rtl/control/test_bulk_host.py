@@ -147,7 +147,7 @@ def test_writes_have_settled_whatever_others_write():
 
     async def settled(ctx):
         await ctx.tick().repeat(4)
-        return ctx.get(dut.settle)
+        return ctx.get(dut.settled)
 
     async def bench(ctx):
         ctx.set(dut.write.idle, 0)  # of another's writes
@@ -170,10 +170,10 @@ def test_a_channel_that_is_held_gets_no_word():
         ctx.set(core.dut.hold, 0b10)
         await core.send(ctx, 0, Space.GRADIENTS, 0, 7, bulk=1)
         await ctx.tick().repeat(100)
-        assert not core.memory.channels[1][0] and not ctx.get(core.dut.settle)
+        assert not core.memory.channels[1][0] and not ctx.get(core.dut.settled)
         ctx.set(core.dut.hold, 0b01)
         await ctx.tick().repeat(50)
-        assert core.memory.channels[1][0] == 7 and ctx.get(core.dut.settle)
+        assert core.memory.channels[1][0] == 7 and ctx.get(core.dut.settled)
 
     run(core.dut, bench, background=core.background)
 
@@ -233,7 +233,7 @@ def test_room():
         for index in range(ROOM):
             await core.send(ctx, 0, Space.GRADIENTS, 4 * index, index + 1, bulk=1)
         await ctx.tick().repeat(3)
-        while not ctx.get(core.dut.settle):
+        while not ctx.get(core.dut.settled):
             await ctx.tick()
         assert core.memory.channels[1][:ROOM].tolist() == list(range(1, ROOM + 1))
         assert core.taken == ROOM

@@ -39,7 +39,7 @@ class System(wiring.Component):
             port.response.eq(combined),
             port.response_valid.eq(Cat(host.response_valid for host in self.hosts).any()),
             port.taken.eq(sum(host.taken for host in self.hosts)),
-            port.settle.eq(Cat(host.settle for host in self.hosts).all()),
+            port.settled.eq(Cat(host.settled for host in self.hosts).all()),
         ]
         return m
 

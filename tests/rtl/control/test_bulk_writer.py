@@ -31,7 +31,7 @@ def _run_on(config, bursts, *, delay, refuse=0):
         while True:
             ready = rng.random() >= delay
             ctx.set(request.ready, ready)
-            ctx.set(dut.settle, unsettled == 0)
+            ctx.set(dut.settled, unsettled == 0)
             _, _, valid, payload = await ctx.tick().sample(request.valid, request.payload)
             unsettled = max(0, unsettled - 1)
             if valid and ready:
