@@ -132,24 +132,24 @@ def _config(trial: Trial) -> str:
 
 
 def _model(trial: Trial) -> str:
-    options = {"--vertices": "20", "--edges": "50", "--layers": "8,4,2"}
-    damaged = trial.random.choice(list(options))
-    options[damaged] = _damaged_value(trial.random, damaged)
-    arguments = [f"{option}={value}" for option, value in options.items()]
-    trial.note(f"model {' '.join(arguments)[:300]}")
-    names = ["--", "vertices", "edges", "features", "layer", "width", "memory"]
-    printed = run_command(names, "model", *arguments, "--json", "--order=combine_first")
-    return REFUSED if printed is None else READ
+    return _damage_one(trial, {"--vertices": "20", "--edges": "50", "--layers": "8,4,2"},
+                       ["--", "vertices", "edges", "features", "layer", "width", "memory"],
+                       "model", "--order=combine_first")
 
 
 def _noc(trial: Trial) -> str:
     """Messages through a network."""
-    options = {"--seed": "1", "--rate": "0.5", "--stalls": "0.5"}
+    return _damage_one(trial, {"--seed": "1", "--rate": "0.5", "--stalls": "0.5"}, ["--", "rate"],
+                       "noc", *_NETWORK)
+
+
+def _damage_one(trial: Trial, options: dict[str, str], names: list[str], *command: str) -> str:
+    """Damage one of the options of a command; a refusal names one of ``names``."""
     damaged = trial.random.choice(list(options))
     options[damaged] = _damaged_value(trial.random, damaged)
     arguments = [f"{option}={value}" for option, value in options.items()]
-    trial.note(f"noc {' '.join(arguments)[:300]}")
-    printed = run_command(["--", "rate"], "noc", *_NETWORK, *arguments, "--json")
+    trial.note(f"{command[0]} {' '.join(arguments)[:300]}")
+    printed = run_command(names, *command, *arguments, "--json")
     return REFUSED if printed is None else READ
 
 

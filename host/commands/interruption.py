@@ -15,12 +15,10 @@ import click
 
 from hypercast.host.commands.options import Command
 from hypercast.host.processes.launcher_variables import find_start
+from hypercast.host.processes.mpirun import ENDING_SIGNALS
 from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["Resumption", "interruptible"]
-
-#: What ends a program in the usual ways.
-_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Resumption:
@@ -84,7 +82,7 @@ def _hint(hint: Resumption) -> Iterator[None]:
         received.append(signal.Signals(number))
         raise _EndedError
 
-    before = {number: signal.signal(number, end) for number in _SIGNALS
+    before = {number: signal.signal(number, end) for number in ENDING_SIGNALS
               if signal.getsignal(number) != signal.SIG_IGN}  # as nohup has it
     try:
         yield

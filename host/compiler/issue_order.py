@@ -94,7 +94,7 @@ def _schedule(program: Sequence[Instruction], paths: Mapping[Instruction, int],
     for _ in program:
         choices = [choice for queue in ready.values()
                    if (choice := _choose(queue, controller, patience))]
-        start, entry = min(_spare(choices, controller, paths, missing, foresight) or choices)
+        start, entry = min(_free_choices(choices, controller, paths, missing, foresight) or choices)
         chosen = entry[-1]
         queue = ready[chosen.engine]
         del queue[bisect_left(queue, entry)]
@@ -123,9 +123,9 @@ def _choose(queue: Sequence[Entry], controller: "_Controller",
     return next(choice for choice in found if choice[0] <= limit)
 
 
-def _spare(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
-           paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
-           foresight: float) -> list[tuple[int, Entry]]:
+def _free_choices(choices: Sequence[tuple[int, Entry]], controller: "_Controller",
+                  paths: Mapping[Instruction, int], missing: Mapping[Instruction, int],
+                  foresight: float) -> list[tuple[int, Entry]]:
     """Choices that keep their engine from none of a longer path that another one soon enables."""
     coming: dict[isa.Engine, list[tuple[int, int]]] = {}  # paths, and when they can start
     for start, (*_, one) in choices if foresight else ():

@@ -248,13 +248,13 @@ def main() -> None:
         parent.send(Kind.END)
     except BaseException as error:
         with contextlib.suppress(EOFError):
-            parent.send(Kind.ERROR, _restore(error))
+            parent.send(Kind.ERROR, _make_portable(error))
         time.sleep(GRACE)  # until all are ended, so that mpirun says nothing of this one
         os._exit(1)
 
 
-def _restore(error: BaseException) -> BaseException:
-    """An error as it is raised elsewhere."""
+def _make_portable(error: BaseException) -> BaseException:
+    """An error that another process can raise: the same, or one of its kind with its text."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     if not isinstance(error, (HypercastError, OSError, MemoryError)):
         unforeseen = UnforeseenError(f"{type(error).__name__}: {error} ({last.filename}, line "

@@ -21,7 +21,7 @@ from hypercast.host.processes.launcher_variables import own_environment
 from hypercast.host.processes.own_folder import SEGMENTS, SHARED_MEMORY, OwnFolder
 from hypercast.safe_path import PYTHON
 
-__all__ = ["COMMAND_LINE", "Mpirun", "launch"]
+__all__ = ["COMMAND_LINE", "ENDING_SIGNALS", "Mpirun", "launch"]
 
 #: What a process runs which has the command line's arguments.
 COMMAND_LINE = "from hypercast.host.cli import main; main()"
@@ -36,7 +36,7 @@ _KILLED = re.compile(r"process rank (\d+) .* signal (\d+) \((.*?)\)")
 #: Exit statuses above this are of signals.
 _SIGNALLED = 128
 #: What ends a program in the usual ways.
-_PASSED_ON = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Parameters of Open MPI 5 and 4: where folders of sessions are made.
 _SESSIONS = ("PRTE_MCA_prte_tmpdir_base", "OMPI_MCA_orte_tmpdir_base")
 
@@ -71,7 +71,7 @@ def launch(boards: int, arguments: Sequence[str],
             one.process.send_signal(number)
 
     with contextlib.ExitStack() as stack:
-        for number in _PASSED_ON:
+        for number in ENDING_SIGNALS:
             if (before := signal.getsignal(number)) != signal.SIG_IGN:
                 signal.signal(number, pass_on)
                 stack.callback(signal.signal, number, before)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from hypercast.host.graphs.graph_error import GraphError
+from hypercast.host.graphs.interchange.graph_errors import as_graph_errors
 from hypercast.host.graphs.interchange.tensors import as_array, as_splits
-from hypercast.host.graphs.interchange.understood import as_graph_errors
 
 __all__ = ["dgl_arguments"]
 

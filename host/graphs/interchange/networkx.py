@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from hypercast.host.graphs.graph_error import GraphError
+from hypercast.host.graphs.interchange.graph_errors import as_graph_errors
 from hypercast.host.graphs.interchange.tensors import as_array
-from hypercast.host.graphs.interchange.understood import as_graph_errors
 from hypercast.reference.array_types import IntArray
 
 __all__ = ["networkx_edges"]

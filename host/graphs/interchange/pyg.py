@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.graphs.graph_error import GraphError, GraphWarning
+from hypercast.host.graphs.interchange.graph_errors import as_graph_errors
 from hypercast.host.graphs.interchange.tensors import as_array, as_splits
-from hypercast.host.graphs.interchange.understood import as_graph_errors
 from hypercast.host.graphs.parallel_edges import matrix_edges
 
 __all__ = ["pyg_arguments", "require"]
