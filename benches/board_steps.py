@@ -24,10 +24,11 @@ from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
+from hypercast.host.schemes.halo_exchange import HaloExchange
 from hypercast.host.schemes.layer_seconds import layer_seconds
+from hypercast.host.schemes.part_rows import PartRows
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
 from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.shared_rows import SharedRows
 from hypercast.host.schemes.worker import Worker
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.initial_model import InitialModel
@@ -119,7 +120,9 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
         group.divide(alone)
         part = parts[group.rank]
         rows_here = part.rows_here
-        sent = rows_here.sent_rows(transposed=False) if isinstance(rows_here, SharedRows) else {}
+        sent = {}
+        if isinstance(rows_here, PartRows) and isinstance(rows_here.others, HaloExchange):
+            sent = rows_here.others.sent_rows(transposed=False)
         for action in actions:
             if action.kind == "exchange":
                 group.exchange({board: np.broadcast_to(np.int8(0), (rows, action.size))

@@ -28,11 +28,11 @@ class ChunksInPipeline(LayersInPipeline):
     Parameters
     ----------
     model : InitialModel
-        The whole model; its sample's ``place`` is ``GraphInChunks``.
+        The whole model; its sample's ``rows_here`` is ``GraphInChunks``.
     rank, runs
         As of ``LayersInPipeline``.
     chunks : sequence of Sample
-        The chunks, as of ``chunks_of``.
+        The chunks, as of ``split_in_chunks``.
     """
 
     def __init__(self, model: InitialModel, rank: int, runs: Sequence[range],

@@ -19,9 +19,9 @@ from hypercast.host.schemes.actions import (
     Update,
     WriteEntries,
 )
+from hypercast.host.schemes.halo_exchange import HaloExchange, LateRows
+from hypercast.host.schemes.part_rows import PartRows
 from hypercast.host.schemes.scheme import Scheme, Trained
-from hypercast.host.schemes.shared_rows import SharedRows
-from hypercast.host.schemes.stale_shared_rows import StaleSharedRows
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import Metrics
@@ -35,10 +35,10 @@ class GraphInParallel(Scheme):
     """Every board has the rows of its own vertices, and all weights.
 
     Before rows are summed over neighbours, forward or backward, each sends those that others read:
-    ``SharedRows`` exchange them, in the middle of a pass. Sums of gradients are added up once a
+    ``HaloExchange`` has them cross, in the middle of a pass. Sums of gradients are added up once a
     step. That is the step of one board: sums are integers, and in any order the same.
 
-    If the rows are ``StaleSharedRows``, those of others are of the step before; see ``StaleParts``.
+    If it has ``LateRows``, those of others are of the step before; see ``StaleParts``.
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ class GraphInParallel(Scheme):
 
     def __init__(self, model: InitialModel, rank: int) -> None:
         super().__init__(model, rank)
-        assert isinstance(model.sample.rows_here, SharedRows)
-        self._rows_here = model.sample.rows_here
+        rows_here = model.sample.rows_here
+        assert isinstance(rows_here, PartRows) and isinstance(rows_here.others, HaloExchange)
+        self._ranks, self._late = rows_here.ranks, rows_here.others.late
 
     def step(self, samples: Sequence[Sample]) -> Actions[Trained]:
         [sample] = samples
@@ -69,7 +70,7 @@ class GraphInParallel(Scheme):
 
     def logits(self) -> Actions[tuple[IntArray, int]]:
         own, exponent = yield from ReadLogits()
-        parts = yield from Gather((self._rows_here.ranks, own))
+        parts = yield from Gather((self._ranks, own))
         if not parts:
             return own, exponent
         found = np.empty((sum(len(ranks) for ranks, _ in parts), own.shape[1]), own.dtype)
@@ -80,9 +81,9 @@ class GraphInParallel(Scheme):
     def state(self) -> Actions[TrainingState | None]:
         """The state, with the rows that all parts take next, on the leader."""
         parts = []
-        if isinstance(self._rows_here, StaleSharedRows):
-            parts = yield from Gather(self._rows_here.kept_places())
+        if self._late:
+            parts = yield from Gather(self._late.placed())
         if self._rank:
             return None
         state = yield from ReadState()
-        return replace(state, older=StaleSharedRows.together(parts)) if parts else state
+        return replace(state, older=LateRows.join(parts)) if parts else state

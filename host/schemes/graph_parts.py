@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divides a whole graph's sample: what each board has of it, and what it sends and receives."""
+"""Divides a whole graph's sample into parts of boards, or into chunks that follow each other."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,14 +10,15 @@ import scipy.sparse
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.vertex_work import vertex_work
 from hypercast.host.description.conversion import DescriptionError
-from hypercast.host.schemes.shared_rows import Halo, SharedRows
-from hypercast.host.schemes.stale_shared_rows import StaleSharedRows
+from hypercast.host.schemes.chunk_rows import ChunkNeighbours, GraphInChunks
+from hypercast.host.schemes.halo_exchange import Halo, HaloExchange, LateRows
+from hypercast.host.schemes.part_rows import OtherRows, PartRows
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
 
-__all__ = ["divide", "in_chunks", "in_stale_parts", "parts_of", "renumber"]
+__all__ = ["divide", "in_chunks", "in_stale_parts", "parts_of", "split_in_chunks"]
 
 
 def parts_of(sample: Sample, division: Division,
@@ -49,22 +50,72 @@ def parts_of(sample: Sample, division: Division,
     read = {} if smoothing is None else {
         transposed: np.unique(np.concatenate(named)) for transposed, named in outside.items()}
     for board, ranks in enumerate(own):
-        halos = {transposed: _halo(own, outside[transposed], division.boards, board)
-                 for transposed in directions}
-        local = {transposed: renumber(rows[transposed][board], ranks, outside[transposed][board])
-                 for transposed in directions}
-        features = sample.features.values[ranks]
-        arguments = (ranks, sample.training_vertices, local[True], halos, sample.element_width,
-                     features)
-        rows_here = SharedRows(*arguments) if smoothing is None else StaleSharedRows(
-            *arguments, smoothing=smoothing, places={
-                transposed: (np.searchsorted(read[transposed], named[board]), len(read[transposed]))
-                for transposed, named in outside.items()})
-        yield replace(
-            sample, edges=(local[False],) * len(sample.edges),
-            features=Mantissas(features, sample.features.exponent),
-            labels=sample.labels[ranks], splits=sample.splits[ranks],
-            loss_weights=sample.loss_weights[ranks], rows_here=rows_here)
+        late = None if smoothing is None else LateRows(
+            {transposed: (np.searchsorted(read[transposed], named[board]), len(read[transposed]))
+             for transposed, named in outside.items()}, sample.element_width, smoothing)
+        yield _part(
+            sample, ranks, {transposed: found[board] for transposed, found in rows.items()},
+            {transposed: named[board] for transposed, named in outside.items()},
+            HaloExchange({transposed: _halo(own, named, division.boards, board)
+                          for transposed, named in outside.items()}, sample.element_width, late))
+
+
+def split_in_chunks(model: InitialModel) -> tuple[InitialModel, list[Sample]]:
+    """Split the graph of a model into chunks that read each other's rows, see ``in_chunks``.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The model of ``in_chunks``, whose ``rows_here`` is ``StaleChunks``.
+
+    Returns
+    -------
+    tuple
+        The model of the whole graph, whose ``rows_here`` is ``GraphInChunks``; and the chunks, in
+        order.
+    """
+    sample = model.sample
+    edges, stale = sample.edges[0], sample.rows_here
+    assert isinstance(stale, StaleChunks)
+    graph = GraphInChunks(stale.parts, edges, sample.element_width)
+    directions = {False: edges, True: edges.T.tocsr()}
+    chunks = []
+    for number in range(int(graph.chunks.max()) + 1):
+        ranks = np.flatnonzero(graph.chunks == number)
+        rows = {transposed: matrix[ranks] for transposed, matrix in directions.items()}
+        named = {transposed: np.setdiff1d(matrix.indices, ranks).astype(np.int64)
+                 for transposed, matrix in rows.items()}
+        chunks.append(_part(sample, ranks, rows, named, ChunkNeighbours(
+            graph, ranks, named, sample.features.values)))
+    return model.with_sample(replace(sample, rows_here=graph)), chunks
+
+
+def _part(sample: Sample, ranks: IntArray, rows: Mapping[bool, SparseArray],
+          named: Mapping[bool, IntArray], others: OtherRows) -> Sample:
+    """The part of a whole graph's sample that has some vertices.
+
+    Parameters
+    ----------
+    sample : Sample
+        The whole graph's.
+    ranks : (R,) array of int
+        Ranks of the vertices, ascending.
+    rows : dict
+        Whether edges are transposed, to the rows of their matrix that are here.
+    named : dict
+        Whether edges are transposed, to the ranks of others that they name, in the order of
+        ``others``.
+    others : OtherRows
+        The rows of others.
+    """
+    local = {transposed: _renumber(matrix, ranks, named[transposed])
+             for transposed, matrix in rows.items()}
+    return replace(
+        sample, edges=(local[False],) * len(sample.edges),
+        features=Mantissas(sample.features.values[ranks], sample.features.exponent),
+        labels=sample.labels[ranks], splits=sample.splits[ranks],
+        loss_weights=sample.loss_weights[ranks],
+        rows_here=PartRows(ranks, sample.training_vertices, local[True], others))
 
 
 def divide(model: InitialModel, boards: int, parts: Sequence[float] = ()) -> Division:
@@ -139,7 +190,7 @@ def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: 
         other: int(count) for other, count in enumerate(counts) if count})
 
 
-def renumber(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
+def _renumber(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
     """Edges whose columns are rows here, then those of the halo."""
     place = np.zeros(part.shape[1], dtype=part.indices.dtype)
     place[ranks] = np.arange(len(ranks))

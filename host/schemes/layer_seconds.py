@@ -8,8 +8,8 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.host.processes.virtual_time import LayerSeconds, Seconds
-from hypercast.host.schemes.chunk_rows import ChunkRows
-from hypercast.host.schemes.shared_rows import SharedRows
+from hypercast.host.schemes.halo_exchange import HaloExchange
+from hypercast.host.schemes.part_rows import PartRows
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_graph import step_graph
@@ -43,13 +43,13 @@ def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
 
     def seconds(sample: Sample, number: int) -> list[LayerSeconds]:
         board, rows_here = cluster.boards[number], sample.rows_here
-        whole = sample.square or isinstance(rows_here, SharedRows | ChunkRows)
+        whole = sample.square or rows_here.shared
         rows = (len(sample.labels),) * len(sample.rows) if whole else sample.rows
         edges = summed_edges(network, [matrix.nnz for matrix in sample.edges])
         # Samples are much alike: counts are rounded to a fiftieth of themselves.
         found = of_counts(
             tuple(map(_round, rows)), tuple(map(_round, edges)), whole, board)
-        if not isinstance(rows_here, SharedRows):
+        if not (isinstance(rows_here, PartRows) and isinstance(rows_here.others, HaloExchange)):
             return found
         cores = board.config.cores * board.clock
         forward, backward = (rows_here.halo_rows(transposed=transposed) / cores

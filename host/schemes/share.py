@@ -17,9 +17,9 @@ from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup, boards_of
 from hypercast.host.runtime.epochs import Epochs
 from hypercast.host.schemes.board_memory import check_boards
-from hypercast.host.schemes.chunk_rows import chunks_of, in_rows_of_chunks
 from hypercast.host.schemes.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
+from hypercast.host.schemes.graph_parts import split_in_chunks
 from hypercast.host.schemes.layer_seconds import layer_seconds
 from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline
 from hypercast.host.schemes.older_weights_pipeline import OlderWeightsPipeline
@@ -139,8 +139,7 @@ class Share:
         chunks: Sequence[Sample] = ()
         scheme: LayersInPipeline
         if assignment.chunks:
-            model = in_rows_of_chunks(model)
-            chunks = [*chunks_of(model.sample)]
+            model, chunks = split_in_chunks(model)
             scheme = ChunksInPipeline(model, rank, runs, chunks)
         else:
             overlapping = epochs and assignment.older_weights

@@ -19,12 +19,13 @@ from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_transport import open_transport
 from hypercast.host.runtime.part_device import PartDevice
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.schemes.chunk_rows import with_own_rows
-from hypercast.host.schemes.shared_rows import SharedRows
+from hypercast.host.schemes.halo_exchange import HaloExchange
+from hypercast.host.schemes.part_rows import PartRows
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Mantissas, Sample
+from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 
 __all__ = ["SharedDevices", "open_part"]
@@ -117,21 +118,19 @@ class SharedDevices:
 
         if not chunks:
             return self._chip(model, group, compiled(model))
-        whole, *others = (compiled(with_own_rows(model, one)) for one in (model.sample, *chunks))
+        whole, *others = (
+            compiled(_with_other_features(model, one)) for one in (model.sample, *chunks))
         return self._chip(model, group, whole, tuple(zip(chunks, others, strict=True)))
 
     def of_rows(self, model: InitialModel, group: Group) -> PartDevice:
         """A device with some rows of a graph, and the whole network; all ranks call this."""
-        sample, features = model.sample, model.sample.features
-        assert isinstance(sample.rows_here, SharedRows)
-        sample.rows_here.connect(group)
-        if AGGREGATE_FIRST in model.network.feature_orders:
-            features = Mantissas(sample.rows_here.bring_features(features.exponent),
-                                 features.exponent)
+        rows_here = model.sample.rows_here
+        assert isinstance(rows_here, PartRows) and isinstance(rows_here.others, HaloExchange)
+        rows_here.others.connect(group)
+        with_others = _with_other_features(model, model.sample)
         if not self.is_chip(group.rank):
             return ReferenceDevice(model)
-        return self._chip(model, group, compile_pieces(
-            model.with_sample(replace(sample, features=features)), self._device.config))
+        return self._chip(model, group, compile_pieces(with_others, self._device.config))
 
     def _chip(self, model: InitialModel, group: Group, pieces: Pieces,
               programs: Sequence[tuple[Sample, Pieces]] = ()) -> ChipDevice:
@@ -140,6 +139,16 @@ class SharedDevices:
 
     def _transport(self, rank: int) -> Transport:
         return open_transport(self.name(rank), self._device.config, progress=self._progress)
+
+
+def _with_other_features(model: InitialModel, sample: Sample) -> InitialModel:
+    """The model of a part of its graph, with the features of others that a first layer sums."""
+    features = sample.features
+    if AGGREGATE_FIRST in model.network.feature_orders:
+        features = Mantissas(sample.rows_here.with_neighbours(
+            features.values, transposed=False, name=FEATURES, exponent=features.exponent),
+            features.exponent)
+    return model.with_sample(replace(sample, features=features))
 
 
 def open_part(model: InitialModel, config: Config, capacity: Callable[[], Capacity],

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.schemes.chunk_rows import chunks_of, in_rows_of_chunks
-from hypercast.host.schemes.graph_parts import in_chunks
+from hypercast.host.schemes.graph_parts import in_chunks, split_in_chunks
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from tests.host.models import small_graph, small_model
 
@@ -22,9 +21,8 @@ def test_the_rows_of_one_process(seed, exponents, transposed):
     """In each step, which may have another exponent; the first one is exact."""
     random, name = np.random.default_rng(seed), DZ1 if transposed else H1
     whole = deepcopy(MODEL.sample.rows_here)  # which keeps rows from step to step
-    model = in_rows_of_chunks(MODEL)
+    model, chunks = split_in_chunks(MODEL)
     graph, edges = model.sample.rows_here, MODEL.sample.edges[0]
-    chunks = list(chunks_of(model.sample))
     matrix = whole.transpose(edges) if transposed else whole.forward(edges)
     for step, exponent in enumerate(exponents):
         rows = random.integers(-2000, 2000, (11, 2)).astype(np.int16)
@@ -53,26 +51,8 @@ def test_the_rows_of_one_process(seed, exponents, transposed):
             assert graph.kept[name].exponent == whole.kept[name].exponent == exponent - 8
 
 
-def test_a_chunk_has_its_own_of_everything():
-    sample = in_rows_of_chunks(MODEL).sample
-    chunks = list(chunks_of(sample))
-    assert len(chunks) == 3
-    assert sorted(rank for chunk in chunks for rank in chunk.rows_here.ranks) == list(range(11))
-    for number, chunk in enumerate(chunks):
-        ranks = np.flatnonzero(sample.rows_here.chunks == number)
-        assert chunk.rows_here.ranks.tolist() == ranks.tolist()
-        for name in ("labels", "splits", "loss_weights"):
-            assert np.array_equal(getattr(chunk, name), getattr(sample, name)[ranks])
-        assert np.array_equal(chunk.features.values, sample.features.values[ranks])
-        assert len(chunk.edges) == len(sample.edges)
-        assert chunk.rows_here.count_trained(3) == sample.training_vertices
-        brought = chunk.rows_here.with_neighbours(chunk.features.values, transposed=False,
-                                                  name=FEATURES, exponent=0)
-        assert np.array_equal(brought, sample.features.values)
-
-
 def test_what_is_exact_is_not_kept():
-    graph = in_rows_of_chunks(MODEL).sample.rows_here
+    graph = split_in_chunks(MODEL)[0].sample.rows_here
     rows = np.ones((11, 2), dtype=np.int16)
     for name in (FEATURES, H1.in_pass(Pass.EVALUATION)):
         assert graph.with_neighbours(rows, transposed=False, name=name, exponent=0) is rows
@@ -81,7 +61,7 @@ def test_what_is_exact_is_not_kept():
 
 
 def test_what_is_kept_goes_on_elsewhere():
-    one, other = (in_rows_of_chunks(MODEL).sample.rows_here for _ in range(2))
+    one, other = (split_in_chunks(MODEL)[0].sample.rows_here for _ in range(2))
     rows = np.arange(22).reshape(11, 2)
     one.with_neighbours(rows, transposed=False, name=H1, exponent=-3)
     one.end_step()

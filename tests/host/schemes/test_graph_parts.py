@@ -13,13 +13,15 @@ from hypercast.host.schemes.graph_parts import (
     in_chunks,
     in_stale_parts,
     parts_of,
-    renumber,
+    split_in_chunks,
 )
 from hypercast.reference.stale_rows import StaleChunks, StaleParts
+from hypercast.reference.tensor import FEATURES, Kind, Tensor
 from tests.host.models import small_graph, small_model
 from tests.host.processes.thread_group import on_ranks
 
 MODEL = small_model(small_graph(vertices=11))
+H1 = Tensor(Kind.HIDDEN, 1)
 SAMPLE = MODEL.sample
 
 
@@ -61,10 +63,10 @@ def test_each_board_has_its_rows_and_brings_the_others(owner, smoothing):
 
     def bring(group):
         place = parts[group.rank].rows_here
-        place.connect(group)
+        place.others.connect(group)
         rows = values[place.ranks].astype(np.int8)
         return [place.bring(lambda some: rows[some], 3, transposed=transposed,
-                              name=None, exponent=0) for transposed in (False, True)]
+                              name=H1, exponent=0) for transposed in (False, True)]
 
     if smoothing is None:
         for board, found in enumerate(on_ranks(len(parts), bring)):
@@ -80,19 +82,37 @@ def test_rows_that_are_read_by_nobody_are_not_sent():
     edges = SAMPLE.edges[0].toarray()
     for transposed, whole in ((False, edges), (True, edges.T)):
         read = np.flatnonzero(whole[5:, :5].any(0))
-        assert first.rows_here.sent_rows(transposed=transposed) == {1: len(read)}
+        assert first.rows_here.others.sent_rows(transposed=transposed) == {1: len(read)}
         assert second.rows_here.halo_rows(transposed=transposed) == len(read)
     alone, = parts_of(SAMPLE, dealt([0] * 11))
-    assert alone.rows_here.sent_rows(transposed=False) == {}
+    assert alone.rows_here.others.sent_rows(transposed=False) == {}
     assert alone.rows_here.halo_rows(transposed=True) == 0
 
 
-def test_columns_are_rows_here_and_then_those_of_the_halo():
-    edges = SAMPLE.edges[0]
-    own, others = np.array([2, 5, 7]), np.array([9, 0, 1, 3, 4, 6, 8, 10])
-    found = renumber(edges[own], own, others)
-    assert np.array_equal(found.toarray(), edges.toarray()[own][:, [*own, *others]])
-    assert found.has_sorted_indices
+@given(st.integers(1, 11))
+def test_a_chunk_has_its_own_of_everything(count):
+    model, chunks = split_in_chunks(in_chunks(MODEL, count))
+    graph, edges = model.sample.rows_here, SAMPLE.edges[0].toarray()
+    assert len(chunks) == count
+    assert sorted(rank for chunk in chunks for rank in chunk.rows_here.ranks) == list(range(11))
+    for number, chunk in enumerate(chunks):
+        rows_here, own = chunk.rows_here, np.flatnonzero(graph.chunks == number)
+        assert rows_here.ranks.tolist() == own.tolist()
+        for name in ("labels", "splits", "loss_weights"):
+            assert np.array_equal(getattr(chunk, name), getattr(SAMPLE, name)[own])
+        assert np.array_equal(chunk.features.values, SAMPLE.features.values[own])
+        assert len(chunk.edges) == len(SAMPLE.edges)
+        assert rows_here.count_trained(3) == SAMPLE.training_vertices
+        for transposed, whole in ((False, edges), (True, edges.T)):
+            local = rows_here.transpose(chunk.edges[0]) if transposed else chunk.edges[0]
+            others = [rank for rank in np.flatnonzero(whole[own].any(0)) if rank not in own]
+            assert rows_here.halo_rows(transposed=transposed) == len(others)
+            assert np.array_equal(local.toarray(), whole[own][:, [*own, *others]])
+            assert local.has_sorted_indices
+        others = np.setdiff1d(np.flatnonzero(edges[own].any(0)), own)
+        brought = rows_here.with_neighbours(chunk.features.values, transposed=False,
+                                            name=FEATURES, exponent=0)
+        assert np.array_equal(brought, SAMPLE.features.values[[*own, *others]])
 
 
 def test_one_process_has_the_parts_that_boards_would_have():
