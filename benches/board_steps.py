@@ -22,13 +22,13 @@ from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.epochs import Epochs
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.training_device import TrainingDevice
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.halo_exchange import HaloExchange
 from hypercast.host.schemes.layer_seconds import layer_seconds
 from hypercast.host.schemes.part_rows import PartRows
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
-from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.worker import Worker
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.initial_model import InitialModel
@@ -204,7 +204,7 @@ def _record(network: Network, width: int,
 def _graph_device(model: InitialModel, group: Group) -> Worker:
     halves = Division.count(model.sample.edges[0], np.arange(_TINY) * 2 // _TINY, 2)
     own = model.with_sample(next(parts_of(model.sample, halves)))
-    return Worker(SharedDevices().of_rows(own, group), GraphInParallel(own, 0), group)
+    return Worker(BoardDevices().of_rows(own, group), GraphInParallel(own, 0), group)
 
 
 def _samples_device(model: InitialModel, group: Group) -> Worker:

@@ -15,7 +15,7 @@ from hypercast.host.commands.number_types import NumberRange, WholeRange
 from hypercast.host.commands.options import Command
 from hypercast.host.description.description import Description
 from hypercast.host.files.json_values import plain
-from hypercast.host.schemes.sharing import versions
+from hypercast.host.schemes.agreement import versions
 from hypercast.host.training.boards import Boards
 
 __all__ = ["BOARD_OPTIONS", "board_options", "facts"]

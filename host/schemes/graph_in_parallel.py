@@ -82,7 +82,7 @@ class GraphInParallel(Scheme):
         """The state, with the rows that all parts take next, on the leader."""
         parts = []
         if self._late:
-            parts = yield from Gather(self._late.placed())
+            parts = yield from Gather(self._late.with_places())
         if self._rank:
             return None
         state = yield from ReadState()

@@ -62,14 +62,14 @@ class LateRows:
         self.rows.load({name: rows._replace(values=rows.values[self._place(name)[0]])
                         for name, rows in kept.items()})
 
-    def placed(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
+    def with_places(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
         """What is kept of each tensor: places, how many there are of all parts, and rows."""
         return {name: (*self._place(name), rows) for name, rows in self.rows.kept.items()}
 
     @staticmethod
     def join(parts: Sequence[Mapping[Tensor, tuple[IntArray, int, Older]]],
              ) -> dict[Tensor, Older]:
-        """Join what is ``placed`` in each part to rows of all vertices that some part reads."""
+        """Join what each part gives ``with_places`` to rows of all vertices that some part reads."""
         found: dict[Tensor, Older] = {}
         for part in parts:
             for name, (places, count, rows) in part.items():

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from hypercast.host.schemes.actions import Actions, LoadState
-from hypercast.host.schemes.total import Totals
+from hypercast.host.schemes.totals import Totals
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.metrics import LOSS_UNIT, Metrics

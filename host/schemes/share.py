@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens the devices of boards that share a training: the leader's, and those of the others."""
+"""What each board is given of a training that several share, and the device that it opens."""
 
+import pickle
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-import numpy as np
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from hypercast.host.cluster.assignment import LAYERS, Assignment
 from hypercast.host.cluster.balanced_runs import runs_of_layers
@@ -12,27 +12,80 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.weight_staleness import weight_staleness
 from hypercast.host.compiler.sample_plan import Capacity
-from hypercast.host.files.array_digest import array_digest
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup, boards_of
 from hypercast.host.runtime.epochs import Epochs
+from hypercast.host.schemes.agreement import agree, model_digest, versions
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.board_memory import check_boards
 from hypercast.host.schemes.chunks_in_pipeline import ChunksInPipeline
 from hypercast.host.schemes.graph_in_parallel import GraphInParallel
-from hypercast.host.schemes.graph_parts import split_in_chunks
+from hypercast.host.schemes.graph_parts import divide, in_chunks, parts_of, split_in_chunks
 from hypercast.host.schemes.layer_seconds import layer_seconds
 from hypercast.host.schemes.layers_in_pipeline import LayersInPipeline
 from hypercast.host.schemes.older_weights_pipeline import OlderWeightsPipeline
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
-from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import agree, versions
 from hypercast.host.schemes.worker import Worker
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.judge import Judge
 from hypercast.reference.sample import Sample
 
-__all__ = ["Share"]
+__all__ = ["GraphShares", "Share", "graph_shares"]
+
+
+class GraphShares(NamedTuple):
+    """How boards share a whole graph.
+
+    Attributes
+    ----------
+    division : Division or None
+        Which board has which vertex, if boards have parts of it.
+    alone : float
+        Seconds that the first board of a cluster would take for a step alone; 0 without a cluster.
+    """
+
+    division: Division | None
+    alone: float
+
+
+def graph_shares(model: InitialModel, assignment: Assignment, cluster: Cluster | None,
+                 boards: int) -> Iterator[Any]:
+    """First the ``GraphShares``, then what ranks are given, one after another.
+
+    With layers, that is one model, which all of them have. Else it is a model for each of them,
+    pickled, whose sample is its part of the graph.
+
+    Parameters
+    ----------
+    model : InitialModel
+        The whole model.
+    assignment : Assignment
+        How boards share it; its scheme is given.
+    cluster : Cluster, optional
+        The boards.
+    boards : int
+        How many of them train.
+
+    Raises
+    ------
+    ClusterError, DescriptionError
+        If boards cannot share it, or do not hold their shares.
+    """
+    division = None
+    if assignment.scheme != LAYERS:
+        division = divide(model, boards, assignment.parts)
+    check_boards(model, assignment, cluster, boards, division)
+    alone = 0.0
+    if cluster and division:
+        seconds = layer_seconds(model.network, cluster, adam=model.recipe.optimiser == "adam")
+        alone = sum(map(sum, seconds(model.sample, 0)))
+    yield GraphShares(division, alone)
+    if division is None:
+        yield in_chunks(model, assignment.chunks) if assignment.chunks else model
+        return
+    for part in parts_of(model.sample, division, assignment.kept_smoothing):
+        yield pickle.dumps(replace(model, sample=part), protocol=pickle.HIGHEST_PROTOCOL)
 
 
 class Share:
@@ -46,7 +99,7 @@ class Share:
         How they share it; its scheme is given.
     cluster : Cluster, optional
         The boards that they stand for, or among which these are.
-    devices : SharedDevices, optional
+    devices : BoardDevices, optional
         What ranks are; references if not given.
 
     Attributes
@@ -57,12 +110,12 @@ class Share:
 
     def __init__(self, group: Group, assignment: Assignment,
                  cluster: Cluster | None = None,
-                 devices: SharedDevices | None = None) -> None:
+                 devices: BoardDevices | None = None) -> None:
         self._group = group
         self._assignment = assignment
         self._scheme = assignment.scheme
         self._cluster = cluster.only(assignment.boards) if cluster else None
-        self._devices = (devices or SharedDevices()).on(self._cluster)
+        self._devices = (devices or BoardDevices()).on(self._cluster)
         self.division: Division | None = None
 
     def lead_graph(self, shares: Iterator[Any]) -> Worker:
@@ -90,13 +143,9 @@ class Share:
         group = self._on_cluster(model)
         self._of_graph(model, group).follow()
 
-    def lead_samples(self, *arguments: Any) -> Worker:
-        """The leader's device, for a training on samples; arguments as of ``follow_samples``."""
-        return self._of_samples(*arguments)
-
-    def follow_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
-                       judge: Callable[[], Judge]) -> None:
-        """On other ranks: train with the leader until its device is closed.
+    def open_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
+                     judge: Callable[[], Judge]) -> Worker:
+        """This rank's device, for a training on samples; others than the leader ``follow``.
 
         Parameters
         ----------
@@ -109,12 +158,8 @@ class Share:
         judge : callable
             Makes what evaluates.
         """
-        self._of_samples(model, identity, source, judge).follow()
-
-    def _of_samples(self, model: InitialModel, identity: dict[str, Any], source: SampleSource,
-                    judge: Callable[[], Judge]) -> Worker:
         agree(self._group, {"version": versions(), **identity,
-                            "prepared": {"sha256": _digest(model)}})
+                            "prepared": {"sha256": model_digest(model)}})
         check_boards(model, self._assignment, self._cluster, self._group.size)
         group, count = self._on_cluster(model), model.recipe.micro_batches
         epochs = Epochs(source, judge, count)
@@ -156,14 +201,3 @@ class Share:
         self._devices.check_board(self._group.rank, boards[self._group.rank])
         return TimedGroup(self._group, self._cluster, layer_seconds(
             model.network, self._cluster, adam=model.recipe.optimiser == "adam"))
-
-
-def _digest(model: InitialModel) -> str:
-    """A digest of what a graph, a network and a recipe became: the integers of the first step."""
-    sample, state = model.sample, model.state
-    exponents = [sample.edge_exponent, sample.features.exponent, sorted(
-        (str(name), values) for name, values in state.exponents.items())]
-    return array_digest(
-        *sample.edges, sample.features.values, sample.labels, sample.splits, sample.loss_weights,
-        *(arrays[kind] for arrays in state.parameters.values() for kind in sorted(arrays)),
-        np.frombuffer(repr(exponents).encode(), np.uint8))

@@ -15,8 +15,8 @@ from hypercast.host.description.stopping import Stopping
 from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.processes.child_process import in_child_process
 from hypercast.host.processes.group import Group
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.training import Training
@@ -126,7 +126,7 @@ class DistributedTraining:
         """The device, in the initial state; called once. Boards open theirs by their names."""
         given = self._given
         self._share = Share(group, given.assignment, given.cluster,
-                            SharedDevices(given.device, self._progress))
+                            BoardDevices(given.device, self._progress))
         return self._share.lead_graph(self._shares)
 
     def close(self) -> None:

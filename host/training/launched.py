@@ -19,8 +19,8 @@ from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.training_device import TrainingDevice
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import IntArray
@@ -75,7 +75,7 @@ class Launched(NamedTuple):
         """On each process: train with the others, on the leader as it is told."""
         progress = parent.progress if parent else lambda text: None
         training: Training | None = None
-        share = Share(group, self.assignment, self.cluster, SharedDevices(self.device, progress))
+        share = Share(group, self.assignment, self.cluster, BoardDevices(self.device, progress))
         if self.sampled:
             graph, model, sampling, recipe = self.sampled
             training = Training(

@@ -30,12 +30,11 @@ from hypercast.host.runtime.epochs import AHEAD_STEPS, Epochs
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.single_device import SingleDevice
 from hypercast.host.runtime.training_device import TrainingDevice
+from hypercast.host.schemes.board_devices import BoardDevices, open_part
 from hypercast.host.schemes.graph_parts import in_chunks, in_stale_parts
-from hypercast.host.schemes.graph_shares import graph_shares
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.schemes.samples_in_parallel import SamplesInParallel
-from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices, open_part
+from hypercast.host.schemes.share import Share, graph_shares
 from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.checkpoint import identity
 from hypercast.host.training.kept_staleness import staleness_of
@@ -126,7 +125,7 @@ class Training:
         self._assignment, self._boards = assignment, boards
         self._cluster = cluster.only(assignment.boards) if cluster else None
         if boards:
-            SharedDevices(device, progress).on(self._cluster)  # refuses two kinds of devices
+            BoardDevices(device, progress).on(self._cluster)  # refuses two kinds of devices
         self.samples = SampleSource(graph, network, self.recipe, sampling, progress=progress) \
             if sampling.sampler else None
         config = device.config if model.fastest else None
@@ -225,7 +224,7 @@ class Training:
         """
         if group:
             share = self._join(group)
-            return share.lead_samples(*self._share_arguments(self.samples)) if self.samples else \
+            return self._open_samples(share, self.samples) if self.samples else \
                 share.lead_graph(self.shares())
         if self._stale:
             smoothing = self._stale.kept_smoothing
@@ -264,18 +263,17 @@ class Training:
         """On all ranks of the group but the leader's: train until the leader's device is closed."""
         share = self._join(group)
         if self.samples:
-            share.follow_samples(*self._share_arguments(self.samples))
+            self._open_samples(share, self.samples).follow()
         else:
             share.follow_graph()
 
     def _join(self, group: Group) -> Share:
         self._share = Share(group, self._assignment, self._cluster,
-                            SharedDevices(self._device, self._progress))
+                            BoardDevices(self._device, self._progress))
         return self._share
 
-    def _share_arguments(self, samples: SampleSource) -> tuple[Any, ...]:
-        """What every rank has of a training on samples."""
-        return self.initial, self.identity, samples, self._judge
+    def _open_samples(self, share: Share, samples: SampleSource) -> Worker:
+        return share.open_samples(self.initial, self.identity, samples, self._judge)
 
     def _judge(self) -> Judge:
         """What evaluates parameters that are trained on samples, on the host."""

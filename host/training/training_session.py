@@ -8,9 +8,9 @@ from typing import Any
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.description.description import Description
 from hypercast.host.processes.group import Group
+from hypercast.host.schemes.agreement import agree
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
-from hypercast.host.schemes.sharing import agree
 from hypercast.host.training.boards import Boards
 from hypercast.host.training.planned_training import PlannedTraining, read_planned
 from hypercast.host.training.run_folder import RunFolder
@@ -98,7 +98,7 @@ class Session:
             Trainer.of_description(self.description, boards=self._sharing).follow()
             return
         Share(group, self._assignment.complete(self.description.sampling), self._cluster,
-              SharedDevices(self.description.device)).follow_graph()
+              BoardDevices(self.description.device)).follow_graph()
 
     @property
     def _sharing(self) -> Sharing:

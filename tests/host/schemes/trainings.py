@@ -4,8 +4,8 @@
 from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.description.device import Device
 from hypercast.host.description.sampling import Sampling
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Sharing
 from tests.host.processes.thread_group import on_ranks
@@ -42,7 +42,7 @@ def train_on(boards, graph, *arguments, **options):
                 assignment = options.get("assignment", Assignment()).complete(Sampling())
                 device = next((one for one in arguments if isinstance(one, Device)), None)
                 return Share(group, assignment, options.get("cluster"),
-                             SharedDevices(device)).follow_graph()
+                             BoardDevices(device)).follow_graph()
             kept = {"run", "resume"}
             return Trainer(graph, *arguments, boards=Sharing(group=group, **sharing), **{
                 name: value for name, value in rest.items() if name not in kept}).follow()

@@ -15,8 +15,8 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.graphs.datasets import communities
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.schemes.share import Share
-from hypercast.host.schemes.shared_devices import SharedDevices
 from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.rounding import RoundingWarning
 from hypercast.host.training.trainer_arguments import Sharing
@@ -47,7 +47,7 @@ def led(boards, source, model, device=None, **options):
     def run(group):
         if group.rank:
             return Share(group, assignment.complete(Sampling()), cluster,
-                         SharedDevices(device)).follow_graph()
+                         BoardDevices(device)).follow_graph()
         with Trainer(source, model, device, boards=Sharing(
                 group=group, assignment=assignment, cluster=cluster), **options) as trainer:
             assert isinstance(trainer._training, DistributedTraining)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.files.json_values import leaves
-from hypercast.host.schemes.sharing import agree, versions
+from hypercast.host.schemes.agreement import agree, versions
 from tests.host.processes.thread_group import on_ranks
 
 

@@ -6,7 +6,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from hypercast.host.schemes.total import Totals
+from hypercast.host.schemes.totals import Totals
 from hypercast.host.schemes.worker import Worker
 from hypercast.reference.metrics import Metrics
 from hypercast.reference.step_sums import StepSums

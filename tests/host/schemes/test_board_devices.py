@@ -11,7 +11,7 @@ from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.runtime.reference_device import ReferenceDevice
-from hypercast.host.schemes.shared_devices import SharedDevices
+from hypercast.host.schemes.board_devices import BoardDevices
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -20,10 +20,10 @@ BOARD = load_cluster("vcu128-2").boards[1]
 
 
 def test_one_for_all_or_one_for_each():
-    one, each = SharedDevices(Device("rtl")), SharedDevices(Device("reference,rtl"))
+    one, each = BoardDevices(Device("rtl")), BoardDevices(Device("reference,rtl"))
     assert [one.name(rank) for rank in range(2)] == ["rtl", "rtl"]
     assert [each.is_chip(rank) for rank in range(2)] == [False, True]
-    assert not SharedDevices().is_chip(3)
+    assert not BoardDevices().is_chip(3)
 
 
 @pytest.mark.parametrize(("device", "message"), [
@@ -36,7 +36,7 @@ def test_one_for_all_or_one_for_each():
 ])
 def test_chips_of_a_cluster(device, message):
     """A chip whose cycles would not be those of the board is refused; how much fits is its own."""
-    devices = SharedDevices(device)
+    devices = BoardDevices(device)
     if message is None:
         devices.check_board(1, BOARD)
         return
@@ -53,9 +53,9 @@ def cluster_of(tmp_path, *devices):
 
 
 def test_devices_of_a_clusters_file(tmp_path):
-    found = SharedDevices().on(cluster_of(tmp_path, "rtl", "", "xdma:/dev/xdma0"))
+    found = BoardDevices().on(cluster_of(tmp_path, "rtl", "", "xdma:/dev/xdma0"))
     assert found.names == ("rtl", "reference", "xdma:/dev/xdma0")
-    plain = SharedDevices(Device("rtl"))
+    plain = BoardDevices(Device("rtl"))
     assert plain.on(cluster_of(tmp_path, "", "")) is plain
     assert plain.on(None) is plain
     with pytest.raises(DescriptionError, match="name is rtl, but the cluster's file says which"):
@@ -74,7 +74,7 @@ def test_boards_without_a_chip_compute_as_the_reference(rank):
     """Nothing is compiled for them: not even room on a chip is asked for."""
     graph = synthetic_graph(30, 60, 5, 3)
     model = prepare(graph, Network.of_widths((5, 4, 3)), Recipe(epochs=1))
-    devices = SharedDevices(Device("reference,rtl,reference", preset="tiny"))
+    devices = BoardDevices(Device("reference,rtl,reference", preset="tiny"))
     group, capacity = SimpleNamespace(rank=rank), Mock(side_effect=AssertionError)
     part = devices.of_layers(model, group, range(2, 3), capacity)
     assert type(part) is ReferenceDevice

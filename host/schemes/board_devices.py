@@ -28,14 +28,14 @@ from hypercast.reference.sample import Mantissas, Sample
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 
-__all__ = ["SharedDevices", "open_part"]
+__all__ = ["BoardDevices", "open_part"]
 
 REFERENCE = "reference"
 #: Fields of a configuration that change no cycle: how much there is room for.
 _ROOM = ("channel_words", "program_rows", "weight_rows", "tensors")
 
 
-class SharedDevices:
+class BoardDevices:
     """The devices of boards that train together.
 
     Parameters

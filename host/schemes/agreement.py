@@ -13,11 +13,13 @@ import scipy
 
 from hypercast import __version__
 from hypercast.host.cluster.cluster_error import ClusterError
+from hypercast.host.files.array_digest import array_digest
 from hypercast.host.files.json_values import differences, leaves
 from hypercast.host.files.reading.regular_file import read_bytes
 from hypercast.host.processes.group import Group
+from hypercast.reference.initial_model import InitialModel
 
-__all__ = ["agree", "versions"]
+__all__ = ["agree", "model_digest", "versions"]
 
 #: Source that decides the bits of a training, and more.
 _SOURCES = "host", "reference", "rtl"
@@ -64,3 +66,14 @@ def versions() -> dict[str, str]:
     return {"hypercast": __version__, "source": digest.hexdigest()[:16],
             "python": platform.python_version(), "numpy": np.__version__,
             "scipy": scipy.__version__}
+
+
+def model_digest(model: InitialModel) -> str:
+    """Digest what a graph, a network and a recipe became: the integers of the first step."""
+    sample, state = model.sample, model.state
+    exponents = [sample.edge_exponent, sample.features.exponent, sorted(
+        (str(name), values) for name, values in state.exponents.items())]
+    return array_digest(
+        *sample.edges, sample.features.values, sample.labels, sample.splits, sample.loss_weights,
+        *(arrays[kind] for arrays in state.parameters.values() for kind in sorted(arrays)),
+        np.frombuffer(repr(exponents).encode(), np.uint8))

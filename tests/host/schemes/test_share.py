@@ -14,7 +14,7 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.schemes.graph_shares import graph_shares
+from hypercast.host.schemes.share import graph_shares
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.recipe import Recipe
 
