@@ -69,7 +69,7 @@ class LateRows:
     @staticmethod
     def join(parts: Sequence[Mapping[Tensor, tuple[IntArray, int, Older]]],
              ) -> dict[Tensor, Older]:
-        """Join what each part gives ``with_places`` to rows of all vertices that some part reads."""
+        """Join the rows ``with_places`` of parts to those of all vertices that some part reads."""
         found: dict[Tensor, Older] = {}
         for part in parts:
             for name, (places, count, rows) in part.items():
