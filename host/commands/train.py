@@ -2,11 +2,11 @@
 """``hypercast train``: train a graph on the reference or on a chip."""
 
 import sys
-import tempfile
 import time
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import click
 from rich.console import Console
@@ -21,29 +21,28 @@ from hypercast.host.commands.description_options import (
 from hypercast.host.commands.interruption import Resumption, interruptible
 from hypercast.host.commands.number_types import WholeRange
 from hypercast.host.commands.option_groups import CommandWithGroups
-from hypercast.host.commands.options import (
-    FOLDER,
-    OUTPUT,
-    json_option,
-    print_json,
-)
+from hypercast.host.commands.options import FOLDER, OUTPUT, json_option, print_json
 from hypercast.host.commands.output import make_console
 from hypercast.host.commands.plan_lines import plan_lines
 from hypercast.host.commands.progress_text import ProgressBar, ProgressText
 from hypercast.host.commands.report import write_report
-from hypercast.host.commands.training_text import epoch_line, print_beginning, print_summary
+from hypercast.host.commands.training_text import (
+    epoch_line,
+    print_beginning,
+    print_summary,
+    summarise,
+)
 from hypercast.host.commands.wave_options import WAVE_OPTIONS, wave_options
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.description.description import Description
 from hypercast.host.files.durable_file import require_writable
-from hypercast.host.planner.plan_file import plan_boards
 from hypercast.host.processes.mpi_group import world
 from hypercast.host.processes.mpirun import launch
 from hypercast.host.processes.virtual_time import write_timeline
 from hypercast.host.runtime.image import write_image
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.boards import Boards
-from hypercast.host.training.planned_training import PlannedTraining, plan_training
+from hypercast.host.training.planned_training import start_planned
+from hypercast.host.training.recorded_step import check_to_come, choose_recorded_step
 from hypercast.host.training.trainer import Trainer
 from hypercast.host.training.trainer_arguments import Recording
 from hypercast.host.training.training_session import Session
@@ -106,13 +105,19 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
                                "with; give that without DATASET, or DATASET alone")
     group = world(boards.seconds)
     hint = Resumption(folder, resume)
-    if not group and (boards.count or 1) > 1:
-        raise click.exceptions.Exit(launch(boards.count or 1, sys.argv[1:], hint))
     console = make_console(errors=as_json)
+    status = ProgressText("plan", console)
+
+    def start_boards(count: int, arguments: Sequence[str]) -> NoReturn:
+        status.stop()
+        raise click.exceptions.Exit(launch(count, arguments, hint))
+
+    if not group and (boards.count or 1) > 1:
+        start_boards(boards.count or 1, sys.argv[1:])
     description = describe(dataset, changes, folder if resume else None, data)
-    with ProgressText("plan", console) as status:
-        planned = None if group or not boards.planned else _start(
-            description, boards, status, hint)
+    with status:
+        planned = None if group or not boards.planned else start_planned(
+            boards, description, sys.argv[1:], start_boards, status.update)
         session = Session(
             description, boards, group=group, planned=planned, run=folder, resume=resume,
             facts=facts(click.get_current_context(), description, boards.described)
@@ -132,32 +137,32 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
     if timeline:
         require_writable(timeline)
     pieces = session.shared or description.recipe.micro_batches > 1
-    recorded = _recorded_step(device, description.recipe.epochs, folder, trace or waves,
-                              trace_step, pieces=pieces)
+    traced = trace is not None or waves is not None
+    recorded = choose_recorded_step(
+        device, description.recipe.epochs, wanted=trace_step, traced=traced,
+        kept=folder is not None, pieces=pieces)
     check = device != "reference" and not pieces if check is None else check
     graph = None
     if image and session.shared and description.graph:
         graph = description.load_graph()  # an image is of the whole one
     with ProgressText(
-            "reading the graph", console, lines=not session.shared) as status, session.trainer(
+            "reading the graph", console, lines=not session.shared) as reading, session.trainer(
             every=every or 1, check=check, recording=Recording(step=recorded, waves=waves),
-            graph=graph, progress=status.update) as trainer:
+            graph=graph, progress=reading.update) as trainer:
         trainer.command = command_line()
-        if (trace or waves or trace_step) and recorded and recorded <= trainer.epoch:
-            later = "give a later --trace-step" if trace_step else "raise --epochs"
-            raise click.UsageError(f"the training step of epoch {recorded} is to be recorded, but "
-                                   f"the checkpoint is of epoch {trainer.epoch}; {later}")
+        if recorded and (traced or trace_step):
+            check_to_come(recorded, trainer.epoch, wanted=trace_step)
         if trace:
             require_writable(trace)  # fails before the training, not after it
         if image:
             write_image(image, compile_job(trainer.initial, config, edges=trainer.edges),
                         trainer.initial)
         job = trainer.job  # opens the device
-        status.stop()
+        reading.stop()
         print_beginning(console, trainer, job)
-        start = time.perf_counter()
+        begun = time.perf_counter()
         _train(console, trainer, as_json)
-        seconds = time.perf_counter() - start
+        seconds = time.perf_counter() - begun
         measured = trainer.evaluate() if trainer.outline.multi_label else {}  # macro F1
         chip = trainer.target.chip
         if trace and chip and chip.profile:
@@ -169,82 +174,15 @@ def train(dataset: str | None, changes: dict[str, dict[str, Any]], check: bool |
             write_timeline(timeline, time_on_boards)
         if folder:
             write_report(folder)
-    summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,
-               **trainer.last_step}
-    words = trainer.words
-    if check:
-        summary |= {"words": words.words, "equal_words": words.equal}
-    if time_on_boards:
-        summary |= {"board_seconds": time_on_boards.seconds, "steps": time_on_boards.steps,
-                    "one_board_seconds": time_on_boards.alone,
-                    "waited": dict(zip(time_on_boards.boards, time_on_boards.waited,
-                                       strict=True))}
-    if planned:
-        summary["planned_step_seconds"] = planned.plan.seconds
+    words = trainer.words if check else None
+    summary = summarise(trainer, seconds, measured, words, time_on_boards,
+                        planned.plan if planned else None)
     if as_json:
         print_json(summary)
     else:
-        print_summary(console, summary, trainer)
-        if time_on_boards:
-            console.print(str(time_on_boards))
-        if time_on_boards and planned:
-            console.print(f"the plan expected {planned.plan.seconds * 1e3:.4g} ms a step")
-        if check:
-            console.print(str(words), style="green" if words.equal == words.words else "red")
-    if words.equal != words.words:
+        print_summary(console, summary, trainer, words, time_on_boards)
+    if words and words.equal != words.words:
         raise click.exceptions.Exit(1)
-
-
-def _start(description: Description, boards: Boards, status: ProgressText,
-           hint: Resumption) -> PlannedTraining | None:
-    """Start a process for each board of a plan, which is looked for if there is none.
-
-    Returns the training by the plan that was found, if one board is best.
-    """
-    arguments, planned = sys.argv[1:], None
-    with tempfile.TemporaryDirectory() as folder:
-        if isinstance(boards.plan, Path):
-            count = plan_boards(boards.plan)
-        else:
-            planned = plan_training(boards, description, progress=status.update)
-            count, path = planned.boards, Path(folder) / "plan.toml"
-            path.write_text(planned.text, encoding="utf-8")
-            arguments = [*arguments, "--plan", str(path)]
-        if count > 1:
-            planned = None  # the graph is read by others
-            status.stop()
-            raise click.exceptions.Exit(launch(count, arguments, hint))
-    return planned
-
-
-def _recorded_step(device: str, epochs: int, folder: Path | None, trace: Path | Waves | None,
-                   trace_step: int | None, *, pieces: bool) -> int | None:
-    """Number of the epoch of which a step is recorded, from 1; None for none.
-
-    A step in ``pieces``, on several samples or of several boards, is not recorded.
-    """
-    if device != "rtl":
-        if trace or trace_step:
-            what = "the reference has no cycles to trace" if device == "reference" \
-                else "a board keeps no timeline"
-            raise click.UsageError(f"{what}; add --device rtl")
-        return None
-    if pieces:
-        if trace or trace_step:
-            raise click.UsageError("a step on several samples, or of several boards, is several "
-                                   "programs, of which no timeline is kept; leave out --trace, "
-                                   "--vcd and --trace-step, or train on one board, with one "
-                                   "sample a step")
-        return None
-    if not (trace or folder):
-        if trace_step:
-            raise click.UsageError("--trace-step says which step --trace, --vcd or --run records; "
-                                   "give one of them")
-        return None
-    if trace_step and trace_step > epochs:
-        raise click.UsageError(f"--trace-step {trace_step} is beyond the last of {epochs} "
-                               f"epochs; raise --epochs")
-    return trace_step or epochs
 
 
 def _train(console: Console, trainer: Trainer, as_json: bool) -> None:

@@ -9,11 +9,14 @@ from rich.console import Console
 from hypercast.host.commands.options import layer_orders, score, scores
 from hypercast.host.commands.output import print_table
 from hypercast.host.compiler.job import Job
+from hypercast.host.planner.plan import Plan
+from hypercast.host.processes.virtual_time import VirtualTime
+from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.host.training.run_folder import Record
 from hypercast.host.training.trainer import Trainer
 
-__all__ = ["epoch_line", "print_beginning", "print_summary"]
+__all__ = ["epoch_line", "print_beginning", "print_summary", "summarise"]
 
 
 def print_beginning(console: Console, trainer: Trainer, job: Job | None) -> None:
@@ -48,8 +51,44 @@ def _count(trainer: Trainer) -> str:
     return " of ".join([f"{trainer.epoch} {noun}{'' if trainer.epoch == 1 else 's'}", *rest])
 
 
-def print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer) -> None:
-    """Print what a training ended in: cycles and engines of a chip, loss, accuracies."""
+def summarise(trainer: Trainer, seconds: float, measured: Mapping[str, Any],
+              words: Comparison | None, time: VirtualTime | None,
+              plan: Plan | None) -> dict[str, Any]:
+    """Sum up what a training ended in, as a command prints it as JSON.
+
+    Parameters
+    ----------
+    trainer : Trainer
+        Has trained to the end.
+    seconds : float
+        How long that took.
+    measured : dict
+        What was measured at last, by name.
+    words : Comparison, optional
+        Words that were compared with the reference, if they were.
+    time : VirtualTime, optional
+        Time of the boards of a cluster.
+    plan : Plan, optional
+        The plan that they trained by.
+    """
+    summary = {**trainer.final, **measured, "seconds": seconds, "saturations": trainer.saturations,
+               **trainer.last_step}
+    if words:
+        summary |= {"words": words.words, "equal_words": words.equal}
+    if time:
+        summary |= {"board_seconds": time.seconds, "steps": time.steps,
+                    "one_board_seconds": time.alone,
+                    "waited": dict(zip(time.boards, time.waited, strict=True))}
+    if plan:
+        summary["planned_step_seconds"] = plan.seconds
+    return summary
+
+
+def print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer,
+                  words: Comparison | None, time: VirtualTime | None) -> None:
+    """Print what a training ended in: cycles and engines of a chip, loss, accuracies, and time of
+    boards; parameters as of ``summarise``, which gives the summary.
+    """
     if "phases" in summary:
         total = sum(summary["phases"].values())
         print_table(console, ("phase", "cycles", "share"), [
@@ -68,3 +107,9 @@ def print_summary(console: Console, summary: Mapping[str, Any], trainer: Trainer
                       f"{summary['epoch'] + 1}, the best")
     console.print(f"loss {summary['training_loss']:.4f}, {scores(summary)}")
     console.print(f"{summary['saturations']} saturations, {summary['seconds']:.1f} s")
+    if time:
+        console.print(str(time))
+        if planned := summary.get("planned_step_seconds"):
+            console.print(f"the plan expected {planned * 1e3:.4g} ms a step")
+    if words:
+        console.print(str(words), style="green" if words.equal == words.words else "red")

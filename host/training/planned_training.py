@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A training by a plan: one that is in a file, or the best one for a cluster."""
 
+import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 from hypercast.host.cluster.assignment import Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster
@@ -22,7 +23,7 @@ from hypercast.host.training.planning import (
     read_plan,
 )
 
-__all__ = ["PlannedTraining", "plan_training", "read_planned"]
+__all__ = ["PlannedTraining", "plan_training", "read_planned", "start_planned"]
 
 
 class PlannedTraining(NamedTuple):
@@ -127,6 +128,48 @@ def read_planned(boards: Boards, description: Description, started: int | None, 
     plan, assignment = read_plan(path, problem, boards.smoothing or 0.0)
     return PlannedTraining(planned_description(description, problem, plan), assignment, plan,
                            problem)
+
+
+def start_planned(boards: Boards, description: Description, arguments: Sequence[str],
+                  start: Callable[[int, Sequence[str]], NoReturn],
+                  progress: Callable[[str], None]) -> PlannedTraining | None:
+    """Start a process for each board of a plan, which is looked for if there is none.
+
+    Parameters
+    ----------
+    boards : Boards
+        The boards, which are ``planned``.
+    description : Description
+        What is trained.
+    arguments : sequence of str
+        The command line of this process, without its name.
+    start : callable
+        Starts so many processes with a command line, and ends this one with them.
+    progress : callable
+        Called with a line of text before each slow part.
+
+    Returns
+    -------
+    PlannedTraining or None
+        If one board is best: the training by the plan that was found, or None if it was given.
+
+    Raises
+    ------
+    DescriptionError
+        As ``choose_plan`` does.
+    """
+    if isinstance(boards.plan, Path):
+        if (count := plan_boards(boards.plan)) > 1:
+            start(count, arguments)
+        return None
+    planned = plan_training(boards, description, progress=progress)
+    if planned.boards > 1:
+        with tempfile.TemporaryDirectory() as folder:
+            path, count = Path(folder) / "plan.toml", planned.boards
+            path.write_text(planned.text, encoding="utf-8")
+            del planned  # the graph is read by others
+            start(count, [*arguments, "--plan", str(path)])
+    return planned
 
 
 def _read(description: Description, graph: Graph | None,

@@ -40,7 +40,7 @@ ALLOWED = {
     "host/files/reading/regular_file.py": {"os.open"},  # to read
     "host/report/drawing.py": {"draw(run).savefig"},  # into memory
     "host/commands/examples.py": {"copy.rename", "folder.rmdir", "shutil.copytree"},  # a new folder
-    "host/commands/train.py": {"path.write_text"},  # in a temporary folder
+    "host/training/planned_training.py": {"path.write_text"},  # in a temporary folder
     # Links to pseudo-terminals, made where there is nothing, and removed if they are still those.
     "host/commands/simulate.py": {"link.symlink_to", "link.unlink"},
     "host/graphs/interchange/weights.py": {"torch.save"},  # into memory

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Training by a plan: found for a cluster, read by the leader, told to the others."""
 
+from pathlib import Path
+
 import pytest
 from click.testing import CliRunner
 
@@ -11,7 +13,11 @@ from hypercast.host.description.description import Description
 from hypercast.host.description.model import Model
 from hypercast.host.description.source import Source
 from hypercast.host.training.boards import Boards
-from hypercast.host.training.planned_training import plan_training, read_planned
+from hypercast.host.training.planned_training import (
+    plan_training,
+    read_planned,
+    start_planned,
+)
 from hypercast.host.training.training_session import Session
 from tests.host.processes.thread_group import on_ranks
 
@@ -77,3 +83,33 @@ def test_what_makes_no_sense_is_one_line(options, text, tmp_path, monkeypatch):
     result = CliRunner().invoke(main, ["train", "karate", *options])
     assert result.exit_code == 2, result.output
     assert text in result.output
+
+
+class _StartedError(Exception):
+    """Ends this process, as starting others does."""
+
+
+def test_boards_of_a_plan_are_started(tmp_path):
+    """With the plan that was given, or with the one that was found, in a file; one board is not."""
+    said, path = [], tmp_path / "plan.toml"
+
+    def start(count, arguments):
+        started.append((count, arguments))
+        if "--plan" in arguments:
+            path.write_text(Path(arguments[-1]).read_text())
+        raise _StartedError
+
+    started = []
+    with pytest.raises(_StartedError):
+        start_planned(Boards(cluster=BOARDS), TRAINING, ["train", "karate"], start, said.append)
+    [(count, [*command, option, _])] = started
+    assert (count, command, option) == (2, ["train", "karate"], "--plan") and said
+    given = Boards(cluster=BOARDS, plan=path)
+    with pytest.raises(_StartedError):
+        start_planned(given, TRAINING, ["train"], start, said.append)
+    assert started[1] == (2, ["train"])
+    alone = start_planned(Boards(cluster="vcu128-2"), TRAINING, ["train"], start, said.append)
+    assert alone.boards == 1 and len(started) == 2
+    path.write_text(alone.text)
+    given = Boards(cluster="vcu128-2", plan=path)
+    assert start_planned(given, TRAINING, ["train"], start, said.append) is None
