@@ -149,8 +149,7 @@ class Statistics:
         ends = np.cumsum(degrees * counts) / max(1, int(degrees @ counts))
         lower = np.concatenate([[0.0], ends[:-1]])
         elsewhere = 1 - (1 - 1 / count) ** (degrees * lower)
-        home = (1 - lower) > 0
-        expected = home / count + (1 - home / count) * elsewhere
+        expected = 1 / count + (1 - 1 / count) * elsewhere
         return min(self.vertices[0], round(float(counts @ expected)))
 
 

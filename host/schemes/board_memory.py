@@ -106,8 +106,7 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
 
 def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> Problem:
     return Problem.of_network(
-        cluster, model.network, statistics, adam=model.recipe.optimiser == "adam",
-        micro_batches=model.recipe.micro_batches if statistics.sampled else 1)
+        cluster, model.network, statistics, adam=model.recipe.optimiser == "adam")
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
@@ -115,10 +114,10 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
             staleness: Sequence[int], chunks: int) -> Iterator[tuple[Footprint, str]]:
     """Room that each board needs, and what its chip lacks."""
     sample, layers = model.sample, len(model.network.layers)
+    # Edges are there for each micro-batch in flight; of a whole graph, that is once.
     problem = _problem(model, cluster, Statistics(
-        vertices=sample.rows, edges=tuple(summed_edges(
-            model.network, [matrix.nnz for matrix in sample.edges])),
-        sampled=not sample.square or model.recipe.micro_batches > 1))
+        vertices=sample.rows, sampled=True, edges=tuple(summed_edges(
+            model.network, [matrix.nnz for matrix in sample.edges]))))
     for rank, (board, most) in enumerate(zip(cluster.boards, in_flight, strict=False)):
         run = runs[rank] if runs else range(1, layers + 1)
         stage = BoardStage(tuple(number - 1 for number in run), (board,))

@@ -3,7 +3,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from hypercast.errors import InputError
 from hypercast.host.runtime.serial.frames import FrameDecoder, encode
@@ -21,7 +21,7 @@ _SESSIONS = 0xFFFF
 @dataclass
 class _Command:
     frame: bytes
-    result: list[int] | None = None
+    result: list[int] = field(default_factory=list)
 
 
 class Session:
@@ -98,7 +98,7 @@ class Session:
         while self._unanswered:
             self._receive()
         commands, self._commands = self._commands, []
-        return [command.result or [] for command in commands]
+        return [command.result for command in commands]
 
     def close(self) -> None:
         """Release the port."""

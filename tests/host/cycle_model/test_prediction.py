@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 
 from hypercast.benches.steps import synthetic_graph
+from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.cycle_model import prediction
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
@@ -138,3 +140,21 @@ def test_large_graphs_need_no_graph():
     prediction = predict(Workload.of_statistics(
         [1_000_000] * 3, [14_000_000] * 2, network, PRESETS["vcu128"]))
     assert prediction.cycles > prediction.bound > 0
+
+
+@pytest.mark.parametrize("pipelined", [False, True])
+@pytest.mark.parametrize("resident", [False, True])
+def test_edges_of_the_batch_that_is_worked_ahead_for_are_its_own(pipelined, resident):
+    """Layers of the same loads have the same edges otherwise; the first one's lists name rows."""
+    batch = Workload.of_statistics([70] * 4, [300] * 3, Network.of_widths(
+        [9, 6, 6, 3], orders=AGGREGATE_FIRST), CONFIG, sampled=True, pipelined=pipelined,
+        resident=resident)
+    vertices = Vertices.of_layers(batch.vertices, CONFIG, RowTable())
+    found = prediction._messages(batch, vertices)
+    assert found.keys() == {(1, False), (2, False), (2, True), (3, False), (3, True)}
+    sets = {key: [one.edge_set for one in messages] for key, messages in found.items()}
+    assert (sets[1, False] == sets[2, False]) != pipelined
+    assert sets[2, False] == sets[3, False] == sets[3, True]
+    assert not pipelined or {*sets[1, False]}.isdisjoint(sets[2, False])
+    for key, messages in found.items():
+        assert {one.indexed for one in messages} == {resident and key == (1, False)}

@@ -71,3 +71,31 @@ def test_what_takes_no_time_is_not_drawn_and_what_is_short_has_no_number(plan):
 def test_a_plan_without_a_schedule_is_not_drawn(plan):
     with pytest.raises(ValueError, match=r"BaPipe has no schedule to draw: .*; leave --gantt out"):
         draw_gantt(replace(plan, intervals=()))
+
+
+def test_a_picture_grows_by_the_row_and_names_its_plan(plan):
+    """The first row is on top; the legend is one row below the axes, with smaller letters."""
+    figure = draw_gantt(plan)
+    [axes] = figure.axes
+    rows = len({interval.track for interval in plan.intervals})
+    assert figure.get_size_inches().tolist() == pytest.approx([12, 1.2 + 0.3 * rows])
+    assert axes.yaxis_inverted() and not axes.xaxis_inverted()
+    assert axes.get_title() == f"BaPipe, SNO: {plan.scheme}"
+    assert axes.get_xlabel() == "ms, predicted"
+    figure.draw_without_rendering()
+    keys = [text.get_window_extent() for text in axes.get_legend().get_texts()]
+    assert len({round(key.y0) for key in keys}) == 1
+    assert max(key.y1 for key in keys) < axes.bbox.y0
+    assert {text.get_fontsize() for text in axes.get_legend().get_texts()} == {8}
+    assert {text.get_fontsize() for text in axes.texts} == {6}
+
+
+def test_bars_are_as_long_as_they_take_wherever_they_begin(plan):
+    """A bar at the end that is too short for a number has none, as one at the beginning."""
+    computed = [one for one in plan.intervals if not one.transfer]
+    end = max(one.end for one in plan.intervals)
+    late = replace(computed[-1], begin=end * (1 - 0.007), end=end)
+    exact = replace(computed[-1], begin=0.0, end=0.008 * end)
+    [axes] = draw_gantt(replace(plan, intervals=(*plan.intervals, late, exact))).axes
+    assert len(axes.patches) == len(plan.intervals) + 2
+    assert len(axes.texts) == len(computed)

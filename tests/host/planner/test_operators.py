@@ -34,6 +34,7 @@ def test_rooms_add_up():
     one, other = Footprint(1, 20, 300), Footprint(4, 50, 600)
     assert one + other == Footprint(5, 70, 900)
     assert one.times(3) == Footprint(3, 60, 900)
+    assert one + Footprint() == one and Footprint() == Footprint(0, 0, 0)
     assert one.times(0.5) == Footprint(1, 10, 150)  # words are whole
     assert Footprint(3, 2, 9).bytes_on(BOARD) == 5 * CONFIG.cores * CONFIG.word_width // 8
     assert Cost(forward=2.0, backward=3.5).seconds == 5.5
@@ -75,6 +76,12 @@ def test_masks_go_with_results_and_gradients_come_back_without():
     assert found.crossing([0, 1], [2, 3], forward=True) == 10 + 3
     assert found.crossing([0, 1], [2, 3], forward=False) == 10
     assert found.crossing([2], [1], forward=True) == 0
+
+
+def test_an_operator_has_no_mask_unless_it_is_given_one():
+    one = Operator(name="layer 1", output=10, weights=1, costs=operator(0).costs)
+    assert one == replace(one, mask=0)
+    assert OperatorGraph.chain([one, one]).crossing([0], [1], forward=True) == 10
 
 
 def test_gradients_that_skip_stages_go_to_who_adds_them_up():

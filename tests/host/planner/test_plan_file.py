@@ -9,6 +9,7 @@ import tomli_w
 
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.pipelines import BoardStage, evaluate
+from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.plan_file import (
     load_plan,
     plan_boards,
@@ -87,6 +88,7 @@ def test_numbers_of_parts_or_chunks(tmp_path):
 
 @pytest.mark.parametrize(("text", "message"), [
     ("a = 1\n", "line 1: there is no a in a plan; there are sections"),
+    ("[other]\na = 1\n", "line 1: there is no other in a plan; there are sections"),
     ("shares = 3\n", "line 1: there is no shares in a plan"),
     ("[shares]\na = 3\n", "line 2: shares must be sections like [shares.1], not a alone"),
     ("[shares.1]\nboards = [3]\n", "line 2: [shares.1] boards must be a text, or a list of such"),
@@ -146,6 +148,15 @@ def refused(plan, problem=SAMPLES, **changes):
     ({"shares__2__in_flight": None}, "[shares.2] has no in_flight, but another share has",
      ("shares.2", "")),
     ({"shares__2__part": 0.5}, "has part, which says nothing of BaPipe", ("shares.2", "part")),
+    ({"shares__1__boards": []}, "[shares.1] has no boards: a share without boards; give some, or "
+     "leave the section out", ("shares.1", "boards")),
+    ({"shares__2__boards": None}, "[shares.2] has no boards: a share", ("shares.2", "boards")),
+    ({"shares__2__layers": None}, "[shares.2] has no layers: a stage without work; give some",
+     ("shares.2", "layers")),
+    ({"plan__strategy": "Pipes"}, "[plan] strategy must be one of ", ("plan", "strategy")),
+    ({"plan__strategy": None}, ", not none", ("plan", "strategy")),
+    ({"shares__1": None, "shares__2": None}, "there are no shares; give sections like [shares.1]",
+     ("shares", "")),
     ({"shares__2": 5}, "must be sections like [shares.1], not 2 alone", ("shares", "2")),
 ])
 def test_pipelines_that_make_no_sense(changes, text, place):
@@ -210,6 +221,8 @@ def test_parts_that_make_no_sense(plan):
         error = refused(plan, GRAPH, shares__1__part=part)
         assert f"part of all shares must sum up to 1, not {total}; correct them" in str(error)
         assert (error.section, error.key) == ("shares", "")
+    error = refused(plan, GRAPH, shares__1__part=1.5)
+    assert "part must be 0.000000001 to 1, not 1.5" in str(error)
     sections = sections_of(plan, GRAPH)
     sections["shares"]["1"]["part"] = 0.4995  # within what people write
     assert plan_of_sections(sections, GRAPH).shares[0].part == 0.4995
@@ -250,3 +263,16 @@ def test_slices_of_layers_are_read_as_they_were_split():
     assert (found.split, found.trains, found.seconds) == ((2, 1), "not yet", plan.seconds)
     assert "split = [" in plan_text(problem, found)
     assert plan_of_sections(sections_of(found, problem), problem) == found
+
+
+def test_slices_are_not_trained_even_where_each_board_has_all():
+    problem = Problem.of_network(BOARDS, Network.of_widths([8, 64, 4], orders=COMBINE_FIRST),
+                                 Statistics(vertices=(50, 30, 20), edges=(70, 60), sampled=True),
+                                 micro_batches=6)
+    for split, layers, trains in ((None, (0, 1), ANYTHING), ([2, 1], (0, 1, 2), NOT_YET)):
+        sliced = problem.split(split) if split else problem
+        sections = sections_of(evaluate(sliced, bapipe.DISCIPLINE, [
+            BoardStage(layers, (B0, B1))], "SNO"), problem)
+        if split:
+            sections["plan"]["split"] = split
+        assert plan_of_sections(sections, problem).trains == trains

@@ -190,3 +190,28 @@ def test_orders_are_as_they_are_given():
     network = Network.of_widths([64, 4, 4], orders=AGGREGATE_FIRST)
     found = of(network, adam=True)
     assert found.adam and all(layer.network is network for layer in found.layers)
+
+
+def test_a_whole_graph_is_one_micro_batch():
+    network = Network.of_widths([8, 6, 4, 2])
+    with pytest.raises(ValueError, match=(
+            r"has one micro-batch, not 2; train on samples \(--sampler\), or leave micro_batches")):
+        of(network, micro_batches=2)
+    assert of(network, SAMPLE, micro_batches=2).micro_batches == 2
+
+
+def test_layers_that_read_the_features_add_up_no_gradients_for_them():
+    """Three branches of ``sign`` read them, and need no gradient of them."""
+    found = of(model_network("sign", 12, [8] * 3, 4))
+    assert found.layers[0].network.readers(0) == (1, 2, 3)
+    assert found.graph.skips == ()
+
+
+def test_what_splits_a_layer_is_only_who_reads_it():
+    """A residual connection of a later layer is none of its business; one layer is the last."""
+    wide = 4 * BOARD.config.lanes
+    network = Network.of_widths([wide] * 6)
+    layers = list(network.layers)
+    layers[3] = replace(layers[3], root="identity")
+    assert of(replace(network, layers=tuple(layers))).splittable == (4, 4, 1, 1, 1)
+    assert of(Network.of_widths([wide, wide])).splittable == (1,)

@@ -67,3 +67,48 @@ def test_linear_layers_are_as_others():
     assert [layer.order == LINEAR for layer in network.layers] == [False, True] * 2
     assert summed_edges(network, [30, 5, 20, 4]) == [30, 30, 20, 30]
     assert summed_edges(Network.of_widths([3, 2, 2]), [7, 6]) == [7, 6]
+
+
+def test_what_is_square():
+    """All layers have the same vertices, and the same edges."""
+    assert Statistics.whole(9, 30, 2).square and Statistics.whole(9, 30, 1).square
+    for vertices, edges in (((9, 9, 9), (30, 20)), ((9, 9, 8), (30, 30)), ((9, 8, 8), (20, 30))):
+        assert not Statistics(vertices=vertices, edges=edges).square
+
+
+def test_a_part_has_a_vertex_and_an_edge_at_least():
+    sample = Statistics(vertices=(40, 10, 2), edges=(60, 8), sampled=True, law="uniform")
+    assert sample.part(4) == Statistics(
+        vertices=(10, 2, 1), edges=(15, 2), sampled=True, law="uniform")
+    assert sample.part(1000) == Statistics(
+        vertices=(1, 1, 1), edges=(1, 1), sampled=True, law="uniform")
+    lonely = Statistics.whole(3, 2, 2, divisions=((Part(1, 0, 0), Part(2, 2, 0)),))
+    assert lonely.parts(2) == [Statistics.whole(1, 1, 2), Statistics.whole(2, 2, 2)]
+
+
+def test_vertex_cuts_are_known_or_expected():
+    """Each copy of a vertex has a loop; the other entries are dealt."""
+    known = Statistics.whole(100, 700, 2, cuts=((2, 60, 400), (4, 40, 250)))
+    assert known.cut(2) == (60, 400) and known.cut(4) == (40, 250)
+    replicas = known.replicas(3)
+    assert known.cut(3) == (replicas, 600 // 3 + replicas) and 33 < replicas < 100
+    assert Statistics.whole(1, 1, 1).cut(2) == (0, 1)
+
+
+@pytest.mark.parametrize("law", ["uniform", "power"])
+@pytest.mark.parametrize(("vertices", "edges"), [(300, 1500), (300, 301), (40, 800), (5, 0)])
+@pytest.mark.parametrize("count", [2, 3, 16])
+def test_replicas_vertex_by_vertex(vertices, edges, count, law):
+    """A neighbour of a lower degree hashes the edge to any part; others leave it at home."""
+    statistics = Statistics(vertices=(vertices, 1), edges=(edges,), law=law)
+    degrees = np.repeat(*degree_counts(vertices, edges, law))
+    expected = 0.0
+    for degree in degrees:
+        lower = degrees[degrees < degree].sum() / max(1, degrees.sum())
+        here = (1 - 1 / count) ** (degree * lower)  # none of them brings it to a part
+        expected += 1 / count + (1 - 1 / count) * (1 - here)
+    assert statistics.replicas(count) == pytest.approx(expected, abs=0.51)
+    read = sum(1 - (1 - 1 / count) ** float(degree) for degree in degrees)
+    assert statistics.halo(count) == pytest.approx(read * (count - 1) / count, abs=0.51)
+    if law == "power":
+        assert statistics.cut(count) == Statistics.whole(vertices, edges, 1).cut(count)

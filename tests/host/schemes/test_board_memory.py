@@ -14,6 +14,9 @@ from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.model import Model
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.pipelines import BoardStage, stage_footprint
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
 from hypercast.host.schemes import board_memory
 from hypercast.host.schemes.board_memory import check_board_memory, check_boards
 from hypercast.host.training.prepare import prepare
@@ -72,6 +75,25 @@ def test_versions_of_weights_need_more():
     exact = words_needed(boards=3, runs=runs)
     assert words_needed(boards=3, runs=runs, staleness=(2, 1, 0)) >= exact
     assert words_needed(boards=3, runs=runs, staleness=(0, 0, 9999)) > exact
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 9])
+@pytest.mark.parametrize("micro_batches", [1, 2, 4])
+def test_edges_are_there_for_each_micro_batch_in_flight(most, micro_batches):
+    """Of which there are never more than a step has, and one without a pipeline."""
+    model = replace(MODEL, recipe=replace(MODEL.recipe, micro_batches=micro_batches))
+    boards, edges = cluster(1 << 20), model.sample.edges
+    runs = [range(1, 3), range(3, 4)]
+    found = Problem.of_network(boards, NETWORK, Statistics(
+        vertices=model.sample.rows, edges=tuple(matrix.nnz for matrix in edges), sampled=True))
+    for given in (runs, ()):
+        needs = board_memory._stages(model, boards, given, (most, most), (), 1)
+        for (need, lacking), board, run in zip(needs, boards.boards, given or [range(1, 4)] * 2,
+                                               strict=False):
+            stage = BoardStage(tuple(number - 1 for number in run), (board,))
+            flight = min(most, micro_batches) if given else 1
+            assert need == stage_footprint(found, stage, board, flight) and lacking == ""
+    assert found.lists((0, 1), boards.boards[0]).gradients > 0
 
 
 def test_elements_of_another_width():

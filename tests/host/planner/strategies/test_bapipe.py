@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from hypercast.host.cluster.description import load_cluster
+from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluate, schedules_for
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
 from hypercast.host.planner.problem import Problem
@@ -86,3 +87,18 @@ def test_schedules_are_compared(count):
                                            enumerate(cluster(1, 1, transfers="rows").boards)],
                        schedule).seconds for schedule in ("1F1B", "FBP", "SNO", "SO")]
     assert plan.seconds == pytest.approx(min(others))
+
+
+def test_more_boards_are_taken_if_they_are_faster():
+    """Though fewer are tried first."""
+    plan = next(bapipe.plans(problem([4] * 3, cluster(1, 1, 1), micro_batches=8)))
+    assert len(plan.boards) == 3
+    one = next(bapipe.plans(problem([4] * 3, cluster(1, 1, 1), micro_batches=1)))
+    assert one.seconds > plan.seconds / 8
+
+
+def test_layers_that_fit_no_board():
+    large = Footprint(weight_rows=1 << 20)
+    [refused] = bapipe.plans(problem([1, 2, 3], cluster(1, 1), footprint=large))
+    assert refused.strategy == "BaPipe"
+    assert "has a weight bank of" in refused.reason

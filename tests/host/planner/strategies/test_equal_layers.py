@@ -63,6 +63,9 @@ def test_why_there_is_none(strategy):
     [small] = strategy(problem([1, 1], cluster(1, 1, weight_rows=16), footprint=Footprint(
         weight_rows=17)))
     assert small.reason.startswith("b0-0 (u50) has a weight bank of 16 rows")
+    [most] = strategy(problem([1] * 3, cluster(1, 1, 1, weight_rows=16), footprint=Footprint(
+        weight_rows=17)))  # the reason of as many boards as there are
+    assert "are needed for layer 1; " in most.reason
 
 
 def test_what_stands_in_the_way():
