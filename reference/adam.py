@@ -2,7 +2,7 @@
 """Adam in integers, in NumPy: the definition that its hardware blocks are tested against.
 
 Kingma and Ba, Adam: A Method for Stochastic Optimization, 2015. As with momentum, the chip keeps
-sums that are not normalised, of the accumulated gradients ``s`` as they are::
+sums that are not normalised, of the accumulated gradients ``s``::
 
     m = beta1 * m + s           V = beta2 * V + s**2
     w = w - rate * m / (sqrt(V) + epsilon)
@@ -56,7 +56,7 @@ _SQUARED_BITS = 18
 
 
 class AdamRates(NamedTuple):
-    """Adam's constants as the UPDATE instruction holds them, those of ``Rates`` first.
+    """Adam's constants as the UPDATE instruction holds them, first the fields of ``Rates``.
 
     ``m = momentum/2**16 * m + s`` with ``s = g + decay/2**decay_shift * w``;
     ``V = V - second_decay/2**second_decay_shift * V + s**2``;
@@ -90,7 +90,7 @@ class AdamRates(NamedTuple):
             In the units of gradients and weights. An ``epsilon`` below 64 units of the momenta
             counts as that: so small, gradients are little more than their rounding.
         decay : float
-            What weights are multiplied by to be added to the momenta, integers both.
+            Factor of the weights that are added to the momenta, integers both.
         unit : float
             Value of a gradient that counts as 1 in the momenta.
         master_unit : float
@@ -106,11 +106,11 @@ class AdamRates(NamedTuple):
         """
         momentum = round(betas[0] * FACTOR_ONE)
         second_decay, second_shift = mantissa_and_shift(1 - betas[1], f"beta2 {betas[1]}")
-        # The corrections are of the moments as they are, with the rounded constants.
+        # The moments are kept with the rounded constants, so the corrections use these too.
         kept, forgotten = momentum / FACTOR_ONE, math.ldexp(second_decay, -second_shift)
         corrected = (1 - kept) / (1 - kept**step)
         growth = math.sqrt(-math.expm1(step * math.log1p(-forgotten)) / forgotten)
-        # The growth comes near that of ever so many steps.
+        # The growth is near its limit for many steps.
         largest = math.ldexp(unit * math.sqrt(forgotten),
                              _LARGEST_EXPONENT + _ROOT_BITS - _FRACTION_BITS)
         if epsilon >= largest:
@@ -142,7 +142,7 @@ class AdamResult(NamedTuple):
 
 
 def pack_second_moment(mantissa: IntArray, exponent: IntArray) -> IntArray:
-    """A second moment as it is stored, below ``2**31``."""
+    """A second moment in its stored form, below ``2**31``."""
     return exponent << _MANTISSA_BITS | mantissa
 
 
@@ -171,8 +171,9 @@ def next_second_moment(packed: npt.ArrayLike, gradient: npt.ArrayLike,
 
     The error: the square is too small by less than ``2**-16`` of it. Old moment, alignment and
     result lose less than 2 units of the sum's last place, which is below ``2**-22`` of it, or, of
-    sums below ``2**24`` units, less than 2. Errors are forgotten as the moment itself is, so that
-    of any moment is below ``2**-16 + 2**-22 / (1 - beta2)`` of it and ``2 / (1 - beta2)`` units.
+    sums below ``2**24`` units, less than 2. Errors are forgotten as the moment itself is, so the
+    error of any moment is below ``2**-16 + 2**-22 / (1 - beta2)`` of it and ``2 / (1 - beta2)``
+    units.
 
     Parameters
     ----------
@@ -204,8 +205,8 @@ def direction(momentum: npt.ArrayLike, packed: npt.ArrayLike,
     """``2**24 * m / (sqrt(V) + epsilon)``, rounded half to even and saturated to 32 bits.
 
     Root and epsilon are rounded down to 18 bits of the larger, and so is their sum: it is too small
-    by less than ``2**-16`` of it, and its reciprocal likewise. So the direction is off by less than
-    ``2**-15`` of it, and by 1/2.
+    by less than ``2**-16`` of it. Its reciprocal is rounded down, too, by less than ``2**-16`` of
+    it. So the direction is off by less than ``2**-15`` of it, and by 1/2.
 
     If ``beta1**2 < beta2`` it is below ``1 / sqrt(1 - beta1**2 / beta2)``, by the inequality of
     Cauchy and Schwarz: 2.3 with the usual betas. At 128 it saturates.
@@ -246,7 +247,7 @@ def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second
                 width: int) -> AdamResult:
     """One step of Adam; weight decay is added to the gradient, as in ``torch.optim.Adam``.
 
-    As ``arithmetic.update``, but that what stays of the momenta is rounded towards zero: else a
+    As ``arithmetic.update``, but that the kept share of the momenta is rounded towards zero: else a
     few units would stay for ever, and weigh more and more while the second moment fades. Against
     real numbers ``s`` is off by at most 1, a new momentum by less than 2.
 
@@ -255,7 +256,7 @@ def adam_update(gradient: IntArray, master: IntArray, momentum: IntArray, second
     gradient : array
         Summed gradient accumulators.
     master, momentum, second_moment : array
-        State; second moments as they are stored.
+        State; second moments in their stored form.
     rates : AdamRates
         Constants.
     gradient_shift : int

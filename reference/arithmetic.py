@@ -59,7 +59,7 @@ def align(value: npt.ArrayLike, shift: int) -> IntArray:
 def magnitude(value: npt.ArrayLike) -> int:
     """OR over all elements of ``x XOR sign(x)``: its bit length bounds every element's.
 
-    Zero for an empty or all-zero array (and for one that holds only 0 and -1).
+    Zero for an empty or all-zero array (and for an array of only 0 and -1).
     """
     value = np.asarray(value, dtype=np.int64)
     return int(np.bitwise_or.reduce((value ^ (value >> 63)).ravel(), initial=0))
@@ -94,8 +94,9 @@ def keep_mask(key: int, threshold: int, ranks: npt.ArrayLike, features: npt.Arra
     ``(a, b)`` starts as (vertex rank, key) and passes ``VERTEX_ROUNDS`` rounds; then the number
     ``q = feature >> 2`` (16 bits) of its group of four is folded in, ``a ^= q | q << 16`` and
     ``b ^= (q << 8 | q << 24) mod 2**32``, and the remaining rounds follow. The four features take,
-    in their order, the low and the high half of ``b`` and those of ``a``. An element is kept if
-    its half is at least ``threshold``, so it is dropped with probability ``threshold / 65536``.
+    in their order, the low and the high half of ``b``, then the low and the high half of ``a``. An
+    element is kept if its half is at least ``threshold``, so it is dropped with probability
+    ``threshold / 65536``.
 
     Parameters
     ----------
@@ -290,7 +291,7 @@ class UpdateResult(NamedTuple):
 
 
 def gradient_term(gradient: npt.ArrayLike, shift: int) -> IntArray:
-    """What an accumulated gradient adds to the momenta.
+    """The term that an accumulated gradient adds to the momenta.
 
     It is ``gradient * 2**GRADIENT_ZEROS / 2**shift``, and saturates to 34 bits; that changes no sum
     that is saturated to 32 bits.

@@ -12,7 +12,7 @@ __all__ = ["BoolArray", "FloatArray", "FloatMatrix", "IntArray", "IntMatrix", "S
 IntArray: TypeAlias = npt.NDArray[np.int64]
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
-#: SciPy has no types of its own: of its arrays, those of elements are in docstrings too.
+#: SciPy has no types of its own: docstrings give the types of its arrays' elements.
 SparseArray: TypeAlias = scipy.sparse.csr_array
 IntMatrix: TypeAlias = IntArray | SparseArray
 FloatMatrix: TypeAlias = FloatArray | SparseArray

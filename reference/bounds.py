@@ -16,15 +16,15 @@ __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
 def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features: IntMatrix,
                        element_width: int, root_weight: int = 0, *,
                        trained: bool = True) -> dict[str, int]:
-    """Largest magnitude every kind of accumulator could reach, by what it sums.
+    """Largest magnitude that each kind of accumulator could reach, by the terms that it sums.
 
-    A sum is bounded by the sum of its terms' magnitudes, whatever the order. Mantissas that are
-    known (edge weights and input features) count as they are, all others as the largest.
+    A sum is bounded by the sum of its terms' magnitudes, whatever the order. Known mantissas (edge
+    weights and input features) count with their own values, all others with the largest.
 
     Parameters
     ----------
     network : Network
-        What is computed.
+        The network that is computed.
     matrices : sequence of scipy.sparse arrays or arrays of int
         For each layer, (rows of its output, rows of its input): mantissas of edge weights.
     features : scipy.sparse array or array of int
@@ -66,7 +66,7 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
 
 
 def _what(node: Node) -> str:
-    """What a node sums, in words."""
+    """The terms that a node sums, in words."""
     if node.terms[0].op == Op.MULTIPLY:
         side = "output" if node.backward else "input"
         return f"sum over the {side} features of layer {node.layer}"
@@ -81,7 +81,7 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int,
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     features : (V, F) scipy.sparse array or array of int
         Mantissas of these vertices' input features.
     element_width : int
@@ -109,7 +109,7 @@ def gradient_bounds(network: Network, features: IntMatrix, element_width: int,
 
 def check_accumulators(network: Network, matrices: Sequence[IntMatrix], features: IntMatrix,
                        element_width: int, root_weight: int = 0, *, trained: bool = True) -> None:
-    """Refuse what could overflow an accumulator; parameters as for ``accumulator_bounds``.
+    """Refuse sums that could overflow an accumulator; parameters as for ``accumulator_bounds``.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dropout as the chip does it: a hash decides what is kept, and a drain scales the product."""
+"""Dropout as the chip does it: a hash picks the kept elements, and a drain scales the product."""
 
 import math
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ Element = TypeVar("Element", bound=np.generic)
 class Dropout:
     """Dropout of one layer's input in the chip's terms.
 
-    What is kept would be multiplied by ``1 / (1 - p)``; the chip does so where the product that
+    Kept elements would be multiplied by ``1 / (1 - p)``; the chip does so where the product that
     uses it is drained, as ``2**exponent * multiplier / FACTOR_ONE``.
 
     Parameters
@@ -67,7 +67,7 @@ class Dropout:
 
     @property
     def scale(self) -> float:
-        """What the chip multiplies by, as a float."""
+        """The factor that the chip multiplies by, as a float."""
         return 2.0**self.exponent * (self.multiplier / FACTOR_ONE or 1.0)
 
     def keep(self, step_key: int, ranks: npt.ArrayLike, features: npt.ArrayLike) -> BoolArray:

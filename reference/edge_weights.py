@@ -23,7 +23,7 @@ __all__ = ["EdgeWeights", "edge_counts", "quantized_edge_weights", "rounding_err
 #: a share, may be sent to come to it.
 _ERROR = 1 / 32
 _MORE_EDGES = 1 / 8
-#: Most bits of a mantissa, besides those of an element.
+#: Most bits that a mantissa may have beyond an element's.
 _MORE_BITS = 8
 
 
@@ -33,7 +33,7 @@ class EdgeWeights(NamedTuple):
     Attributes
     ----------
     mantissas : (edges,) array of int64
-        Mantissas, each of which takes ``edge_counts`` edges.
+        Mantissas. Each takes ``edge_counts`` edges.
     exponent : int
         Exponent of the mantissas.
     error : float
@@ -54,14 +54,14 @@ def edge_counts(mantissas: npt.ArrayLike, width: int) -> IntArray:
 
 def rounding_error(weights: FloatArray, mantissas: IntArray, exponent: int,
                    rows: IntArray) -> float:
-    """Mean of the relative errors of rows: the error's Euclidean norm by that of the weights.
+    """Mean relative error of rows: the Euclidean norm of the errors over the norm of the weights.
 
     Parameters
     ----------
     weights : (edges,) array of float
         Weights.
     mantissas : (edges,) array of int
-        What they are rounded to, times ``2**exponent``.
+        The rounded weights, in units of ``2**exponent``.
     exponent : int
         Exponent of the mantissas.
     rows : (edges,) array of int
@@ -81,8 +81,8 @@ def quantized_edge_weights(weights: FloatArray, rows: npt.NDArray[np.integer[Any
                            least: int = MINIMUM_EXPONENT, loops: int = 0) -> EdgeWeights:
     """Round edge weights to mantissas of one exponent.
 
-    It is that with which the largest weight fits an element; or, where small weights lose too much
-    with it, a lower one, as far as that does not ask for many more edges.
+    With this exponent, the largest weight fits an element. Where small weights would lose too much,
+    it is lower, as far as that does not ask for many more edges.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def quantized_edge_weights(weights: FloatArray, rows: npt.NDArray[np.integer[Any
     width : int
         Bits of an element.
     least : int
-        The least exponent with which a weight of 1 fits an element, if ones are needed besides.
+        The least exponent with which a weight of 1 fits an element, if weights of 1 are needed too.
     loops : int
-        How many such ones there are.
+        Number of weights of 1.
 
     Returns
     -------

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which tensors have one exponent: those that are added up, or are parts of one matrix."""
+"""Tensors that have one exponent, as they are added up or are parts of one matrix."""
 
 from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["SUMMANDS", "exponent_entry"]
 
-#: Gradients that may be added to others of the same features. With branches, those of one layer's
-#: outputs have one exponent.
+#: Gradients that may be added to others of the same features. With branches, the gradients of one
+#: layer's outputs have one exponent.
 SUMMANDS = frozenset((Kind.AGGREGATED_GRADIENT, Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT,
                       Kind.PARTIAL_GRADIENT))
 
@@ -15,8 +15,8 @@ SUMMANDS = frozenset((Kind.AGGREGATED_GRADIENT, Kind.ROOT_GRADIENT, Kind.JUMPING
 _SAME = {
     Kind.ROOT_WEIGHTS: Kind.WEIGHTS, Kind.IDENTITY: Kind.WEIGHTS, Kind.ROOT: Kind.COMBINED,
     Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT}
-#: Of all layers: what the last layer takes side by side, and the gradients that are added to those
-#: that come from it.
+#: Of all layers: the features that the last layer takes side by side, and the gradients that are
+#: added to the last layer's gradients of them.
 _JUMPING = {
     Kind.HIDDEN: Kind.HIDDEN, Kind.AGGREGATED_GRADIENT: Kind.AGGREGATED_GRADIENT,
     Kind.ROOT_GRADIENT: Kind.AGGREGATED_GRADIENT, Kind.JUMPING_GRADIENT: Kind.AGGREGATED_GRADIENT}
@@ -32,7 +32,7 @@ def exponent_entry(tensor: Tensor, *, jumping: bool = False, initial: bool = Fal
     Parameters
     ----------
     tensor : Tensor
-        What has an exponent.
+        The tensor that has an exponent.
     jumping : bool
         Whether the last layer has the outputs of several others as its inputs.
     initial : bool

@@ -59,9 +59,9 @@ class ExponentFile:
     accumulator_width : int
         Bits of an accumulator.
     headroom : callable
-        Bits left free above a tensor's peak; if negative, what is larger than is left saturates.
+        Bits left free above a tensor's peak; if negative, larger values saturate.
     entry_of : callable
-        Gives a tensor's entry: those that are added, or are parts of one matrix, have one in
+        Gives a tensor's entry. Tensors that are added, or are parts of one matrix, have one in
         common.
     """
 
@@ -91,7 +91,7 @@ class ExponentFile:
         return {name: (exponent, self.peak(name)) for name, exponent in self.items()}
 
     def load(self, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
-        """Take over what ``entries`` gave."""
+        """Take over the exponents and peaks that ``entries`` gave."""
         self._exponents = {name: exponent for name, (exponent, _) in entries.items()}
         self._peaks = {name: peak for name, (_, peak) in entries.items() if peak is not None}
 
@@ -102,7 +102,7 @@ class ExponentFile:
     def open(self, name: Tensor, base: int, peak_of: Tensor | None = None) -> None:
         """Choose the exponent of a result whose accumulators have exponent ``base``.
 
-        The peak that counts is that of ``peak_of``, which keeps it, or else the result's own.
+        The peak that counts is the peak of ``peak_of``, which keeps it, or else the result's own.
 
         Raises
         ------
@@ -132,7 +132,7 @@ class ExponentFile:
                opens: bool = True) -> None:
         """Choose the exponent of a result, then take in its size: a whole DRAIN or LOSS.
 
-        Unless it ``opens``, it is another part of what has an exponent already.
+        Unless it ``opens``, it is another part of a tensor that has an exponent already.
         """
         if opens:
             self.open(name, base, peak_of)

@@ -31,14 +31,14 @@ class FixedGnn(FixedPasses):
     Parameters
     ----------
     model : InitialModel
-        What is trained; it stays as it is.
+        The model that is trained; it does not change.
 
     Attributes
     ----------
     rules : UpdateRules
         The rules of this training.
     kept : dict
-        For each parameter, what the optimiser keeps of it: arrays by kind, as in a
+        For each parameter, the arrays that the optimiser keeps of it, by kind, as in a
         ``TrainingState``.
     step : int
         Training steps done.
@@ -90,7 +90,7 @@ class FixedGnn(FixedPasses):
     # A step in pieces: it begins, some samples are taken one after another, it ends.
 
     def begin_step(self) -> None:
-        """Begin a step: exponents of momenta and of what is foreseen are raised."""
+        """Begin a step: raise exponents of momenta, and exponents that are foreseen."""
         self.rules.begin_step(self.step, self.exponents.entries())
         for name, exponent in self.rules.raised.items():
             self.exponents[name] = exponent

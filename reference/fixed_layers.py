@@ -19,12 +19,12 @@ from hypercast.reference.tensor import EDGES, Kind, Tensor
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
 _ALL_ROWS = AllRows()
-#: What tensors hold: integers, or, where they stand for real numbers, those.
+#: Elements of tensors: integers, or the real numbers that they stand for.
 Number = TypeVar("Number", np.int64, np.float64)
 
 
 class Edges(Protocol):
-    """What layers take of a ``Sample``."""
+    """Edges of a ``Sample``, as layers read them."""
 
     @property
     def edges(self) -> Sequence[SparseArray]: ...
@@ -34,7 +34,7 @@ class Edges(Protocol):
 
 
 class Tensors(Protocol[Number]):
-    """What layers take of ``FixedTensors``, which explains each."""
+    """The operations of ``FixedTensors`` that layers use; see there."""
 
     mantissas: dict[Tensor, npt.NDArray[Number] | SparseArray]
 
@@ -84,7 +84,7 @@ def _product(a: npt.NDArray[Number] | SparseArray,
 
 
 class FixedLayers(Generic[Number]):
-    """Computes what the nodes of a step graph store.
+    """Computes the tensors that the nodes of a step graph store.
 
     Parameters
     ----------
@@ -147,7 +147,7 @@ class FixedLayers(Generic[Number]):
         right = self._tensors[gradient.right]
         left = (np.ones(len(right), dtype=np.int64) if gradient.left.kind == Kind.ONE
                 else self._rows(gradient.left, gradient.dropout))
-        left = left[:len(right)]  # the result may have fewer rows than what is added
+        left = left[:len(right)]  # the result may have fewer rows than the addends
         return Gradient(left, right, _product(left.T, right), self._file.base(*gradient.factors))
 
     def _sum(self, node: Node) -> tuple[int, npt.NDArray[Number]]:
@@ -182,7 +182,7 @@ class FixedLayers(Generic[Number]):
         return self._dropped
 
     def _mask(self, node: Node, sums: npt.NDArray[Number], step_key: int | None) -> BoolArray:
-        """Where elements of a result stay as they are."""
+        """Elements of a result that are kept; the others become zero."""
         if node.mask_read:
             return self.masks[node.mask_read]
         mask = sums > 0

@@ -38,16 +38,17 @@ Result = TypeVar("Result")
 class FixedPasses:
     """Computes the tensors of a step, but for the parameters.
 
-    Row ``k`` of every matrix is the vertex of rank ``k``, or what the sample's ``rows_here`` says.
+    Row ``k`` of every matrix is the vertex of rank ``k``, or a vertex that the sample's
+    ``rows_here`` names.
 
     Parameters
     ----------
     network : Network
-        What is computed.
+        The network that is computed.
     recipe : Recipe
         Gives the bits of a mantissa, headroom, and the loss.
     sample : Sample
-        What it is computed of.
+        The sample that it is computed for.
     trained : bool
         Whether there is a backward pass, too.
 
@@ -58,17 +59,18 @@ class FixedPasses:
         say, W2 and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2
         (hidden features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or
         dM2 and dZ2 (with respect to the sums before ReLU). A layer with a root also has the operand
-        R2 or I2, the product S2 that is added to what is aggregated, and dS2, added to aggregated
-        dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last layer. With
-        branches, or an initial residual, dU4 is that of what layer 4 reads, or adds, as far as it
-        comes from layers 4 and up. Those of an evaluation end in ``.eval``.
+        R2 or I2, the product S2 that is added to the aggregated features, and dS2, added to
+        aggregated dM2. With jumping knowledge, dC2 is the gradient of H2 that comes from the last
+        layer. With branches, or an initial residual, dU4 is the gradient of the features that layer
+        4 reads, or adds, as far as it comes from layers 4 and up. Names of an evaluation's tensors
+        end in ``.eval``.
     exponents : ExponentFile
-        Exponents of the tensors, by ``exponent_entries``; besides, "one" for the ones that sum a
-        bias gradient.
+        Exponents of the tensors, by ``exponent_entries``. Entry "one" is for the vector of ones
+        that sums a bias gradient.
     saturations : collections.Counter
         Elements that saturated so far, by tensor.
     sample : Sample
-        What is computed of now.
+        The current sample.
     gradients : dict
         ``Gradient`` of each parameter in the last backward pass.
     masks : dict
@@ -137,7 +139,7 @@ class FixedPasses:
             self.tensors[name], _ = requantize(master, shift, self._width)
 
     def calibrate_during(self, program: Callable[[], Result]) -> Result:
-        """What ``program()`` returns, if exponents are chosen from the tensors themselves."""
+        """Run ``program`` with exponents that are chosen from the tensors themselves."""
         return self._file.calibrate_during(program)
 
     def forward(self, step_key: int | None = None) -> LossRow:
@@ -154,13 +156,13 @@ class FixedPasses:
         return self.loss(Pass.EVALUATION if step_key is None else Pass.TRAINING)
 
     def begin(self) -> None:
-        """Begin passes that go layer by layer: each entry is opened by what is stored first."""
+        """Begin passes that go layer by layer: each entry is opened by its first stored tensor."""
         self._file.begin()
 
     def take_opened(self, exponents: Mapping[Tensor, int]) -> None:
         """Go on with entries that other layers' tensors have opened elsewhere.
 
-        What is stored here is another part of them, so they are not opened again.
+        Tensors that are stored here are other parts of them, so they are not opened again.
 
         Parameters
         ----------
@@ -172,7 +174,7 @@ class FixedPasses:
                 self.exponents[entry] = exponent
 
     def forward_layer(self, number: int, step_key: int | None = None) -> None:
-        """A layer, from its input to what is stored of its output; arguments as above."""
+        """Compute a layer, from its input to its stored output; arguments as above."""
         during = Pass.EVALUATION if step_key is None else Pass.TRAINING
         if self.observer and step_key is not None:
             self.observer(number, forward=True)

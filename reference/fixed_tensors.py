@@ -33,7 +33,8 @@ class FixedTensors:
         As of ``ExponentFile``.
     restarts : bool
         Whether a program that is calibrated begins again as soon as an exponent is found too
-        low. If not, what has it is rounded again, and the program begins again when it has ended.
+        low. If not, the tensors that have it are rounded again, and the program begins again when
+        it has ended.
 
     Attributes
     ----------
@@ -57,13 +58,13 @@ class FixedTensors:
         self._width = element_width
         self._entry_of = entry_of
         self._opened: set[Tensor] = set()  # entries of this program's tensors
-        self._stored: dict[Tensor, list[Tensor]] = {}  # which those are, while calibrating
+        self._stored: dict[Tensor, list[Tensor]] = {}  # tensors of an entry, while calibrating
         self._least: dict[Tensor, int] = {}  # exponents of entries that were found too low
 
     def calibrate_during(self, program: Callable[[], Result]) -> Result:
-        """What ``program()`` returns, if exponents are chosen from the tensors themselves.
+        """Run ``program`` with exponents that are chosen from the tensors themselves.
 
-        It is tried again until no exponent is too low for another tensor of its entry; those that
+        It runs again until no exponent is too low for another tensor of its entry; exponents that
         earlier programs found do not count.
         """
         self._least.clear()
@@ -106,7 +107,7 @@ class FixedTensors:
 
     def store(self, name: Tensor, sums: IntArray, base: int,
               dropout: Dropout | None = None) -> None:
-        """Requantize accumulators of exponent ``base``, scaled by what ``dropout`` asks for."""
+        """Requantize accumulators of exponent ``base``, scaled as ``dropout`` asks."""
         base += dropout.exponent if dropout else 0
         if self._calibrating:
             self.calibrate(name, bit_length(sums), base)
@@ -132,7 +133,7 @@ class FixedTensors:
         name : Tensor
             The result.
         bits, base : int
-            How many bits its accumulators fit in, besides a sign, and their exponent.
+            Bits that its accumulators fit in, without the sign, and their exponent.
         """
         entry, first = self._entry_of(name), self.opens(name)
         before = self._least.get(entry, MINIMUM_EXPONENT) if first else self.exponents[name]

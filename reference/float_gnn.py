@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same training in float64: what the integers are compared with."""
+"""The same training in float64, with which the training in integers is compared."""
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,7 @@ class FloatGnn:
     """A network in training, in real numbers.
 
     Structure, initial values, dropout's choices and the optimiser are ``FixedGnn``'s; a layer's
-    order makes no difference here. Parameters are those of ``FixedGnn``.
+    order makes no difference here. Parameters are as of ``FixedGnn``.
 
     Attributes
     ----------
@@ -153,12 +153,12 @@ class FloatGnn:
         return self._metrics(layers)
 
     def _momentum(self, name: Tensor, gradient: FloatArray) -> FloatArray:
-        """What SGD subtracts from a parameter, for a learning rate of one."""
+        """The step that SGD subtracts from a parameter, for a learning rate of one."""
         self.momenta[name] = self.recipe.momentum * self.momenta[name] + gradient
         return self.momenta[name]
 
     def _adam(self, name: Tensor, gradient: FloatArray) -> FloatArray:
-        """What Adam subtracts from a parameter, for a learning rate of one."""
+        """The step that Adam subtracts from a parameter, for a learning rate of one."""
         beta1, beta2 = self.recipe.betas
         self.momenta[name] = beta1 * self.momenta[name] + (1 - beta1) * gradient
         self.second_moments[name] = beta2 * self.second_moments[name] + (1 - beta2) * gradient**2

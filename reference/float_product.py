@@ -25,5 +25,5 @@ def float_product(a: npt.NDArray[np.float64],
 
 @functools.cache
 def _libraries() -> ThreadpoolController:
-    """The libraries that have threads, as they are loaded."""
+    """The loaded libraries that have threads of their own."""
     return ThreadpoolController()

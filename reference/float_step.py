@@ -33,7 +33,7 @@ class _Edges(NamedTuple):
 
 
 class _FloatTensors:
-    """Stands for ``FixedTensors``: values are kept as they are, with exponent 0."""
+    """Stands for ``FixedTensors``: values are kept unrounded, with exponent 0."""
 
     def __init__(self, values: dict[Tensor, FloatMatrix]) -> None:
         self.mantissas = values
@@ -56,12 +56,12 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
                step_key: int) -> dict[Tensor, FloatMatrix]:
     """Every tensor of the forward and backward pass of a training step.
 
-    The sums are those of the step graph; nothing is rounded but by float64.
+    The step graph says which terms are summed. Nothing is rounded but by float64.
 
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     parameters : dict
         Float64 values by name (W1, b1, ...).
     adjacency, features, labels, splits
@@ -72,7 +72,7 @@ def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjace
     Returns
     -------
     dict
-        Tensors by name; gradients are those of the summed, not the mean loss.
+        Tensors by name; gradients are of the summed loss, not of its mean.
     """
     if scipy.sparse.issparse(features):
         features = scipy.sparse.csr_array(features)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every device begins with: network, recipe, sample, and the state before the first step."""
+"""The beginning of every device: network, recipe, sample, and the state before the first step."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,11 +27,11 @@ class InitialModel:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How it is trained.
     sample : Sample
-        What the first step is on.
+        Sample of the first step.
     state : TrainingState
         The model's ``initial_state``.
     foreseen : dict

@@ -16,7 +16,7 @@ def initial_parameters(network: Network, seed: int) -> dict[Tensor, FloatArray]:
     """Glorot-uniform weights and zero biases, as a dictionary of float64 arrays W1, b1, W2, ...
 
     Where a layer has shares of them, of the identity, or of the first layer's outputs, parameters
-    are what is multiplied with (``Layer``).
+    are the matrices that multiply (``Layer``).
 
     (Glorot and Bengio, Understanding the difficulty of training deep feedforward neural networks,
     2010.)

@@ -41,11 +41,11 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How it is trained.
     sample : Sample
-        What the first step is on.
+        Sample of the first step.
     parameters : dict, optional
         Initial values by name, instead of ``initial_parameters``.
 
@@ -65,7 +65,7 @@ def initial_state(network: Network, recipe: Recipe, sample: Sample,
         parameters={name: {"master": master, **{kind: np.zeros_like(master) for kind in moments}}
                     for name, master in masters.items()},
         momentum_exponents=_first_momentum_exponents(passes))
-    # The trial is on one sample, so its update counts as that of a step on one.
+    # The trial is on one sample, so its update counts as a step on one sample.
     rules = UpdateRules(network, replace(recipe, micro_batches=1), sample, trial, {})
     after = _masters_after(passes, trial, rules)
     passes.round_weights(masters, after)

@@ -12,7 +12,7 @@ __all__ = ["Judge"]
 
 
 class Judge(FixedPasses):
-    """Forward passes of any parameters, such as those trained on samples, on a whole graph.
+    """Forward passes on a whole graph, of any parameters: trained on samples, for instance.
 
     Parameters
     ----------

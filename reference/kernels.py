@@ -2,8 +2,8 @@
 """Compiles functions with hot loops to machine code, by numba, and keeps it on the disk.
 
 A kernel is compiled when it is first called, for the types of its signature, and runs without the
-interpreter's lock. What a kernel calls, but for NumPy, is in the kernel itself: numba would not see
-that another module has changed.
+interpreter's lock. A kernel contains all functions that it calls, but for NumPy's: numba would not
+see that another module has changed.
 """
 
 import functools
@@ -36,8 +36,7 @@ def kernel(signature: str) -> Callable[[Callable[Arguments, Result]], "Kernel[Ar
     ----------
     signature : str
         Types of result and arguments. ``in1(int32)`` is a contiguous vector that may be read-only,
-        such as one of a file that is mapped into memory; ``in2`` is a matrix, ``in3`` has three
-        axes.
+        for instance a file that is mapped into memory; ``in2`` is a matrix, ``in3`` has three axes.
     """
     return functools.partial(Kernel, signature=signature)
 
@@ -48,7 +47,7 @@ class Kernel(Generic[Arguments, Result]):
     Parameters
     ----------
     function : callable
-        What it computes.
+        The function to compile.
     signature : str
         As ``kernel`` takes it.
     """
@@ -60,7 +59,7 @@ class Kernel(Generic[Arguments, Result]):
         self._compiled: Any = None
 
     def __call__(self, *arguments: Arguments.args, **named: Arguments.kwargs) -> Result:
-        """What the function gives."""
+        """Call the function; it is compiled when it is called first."""
         if self._compiled is None:
             with _THREADS:
                 if self._compiled is None:
@@ -96,7 +95,7 @@ class Kernel(Generic[Arguments, Result]):
             settings.CACHE_DIR = before
 
     def _key(self) -> str:
-        """A digest of what decides the machine code."""
+        """A digest of everything that decides the machine code."""
         from llvmlite import binding
         from numba import config
         settings: Any = config

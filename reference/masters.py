@@ -21,7 +21,7 @@ def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
     values : array
         Real numbers from -32 to 32, that just excluded.
     name : str
-        What they are, for messages.
+        Their name in messages.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
         raise InputError(f"{name} is of type {values.dtype}; give real numbers")
     values = values.astype(np.float64)
     masters: FloatArray = np.rint(np.ldexp(values, -MASTER_EXPONENT))
-    bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also what is not a number
+    bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also NaN
     if bad.size:
         index = tuple(bad[0].tolist())
         raise InputError(f"{name}[{', '.join(map(str, index))}] is {values[index]:.9g}, but "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The networks that go by a name, with what may be added to them."""
+"""The networks that go by a name, with residual connections and jumping knowledge if wanted."""
 
 import itertools
 import math
@@ -31,10 +31,10 @@ class NamedModel:
     normalisation : str
         Normalisation of edge weights that it is defined with.
     own : str
-        What it has in place of residual connections and jumping knowledge; empty if it can have
+        Its own way in place of residual connections and jumping knowledge; empty if it can have
         these. Then all of its layers have dropout, linear ones, too.
     counted : str
-        What its hidden widths are of, if not of convolutions.
+        The parts that have its hidden widths, if they are not convolutions.
     least : int
         Hidden widths that it has at least.
     """
@@ -77,12 +77,12 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     residual and identity mapping, and a linear layer (Chen et al., Simple and Deep Graph
     Convolutional Networks, 2020: its GCNII*, whose initial residual has weights of its own, with a
     bias in each layer). ``"mixhop"``: a linear layer, branches of no, one, two and more
-    convolutions that read it, and a linear layer that takes what they end in (in the manner of
-    Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via Sparsified
-    Neighborhood Mixing, 2019, which has no weights between hops). ``"sign"``: branches of no, one,
-    two and more convolutions that read the input features, and a linear layer that takes what they
-    end in (in the manner of Rossi et al., SIGN: Scalable Inception Graph Neural Networks, 2020,
-    which has no weights between hops).
+    convolutions that read it, and a linear layer that takes the outputs of all branches (in the
+    manner of Abu-El-Haija et al., MixHop: Higher-Order Graph Convolutional Architectures via
+    Sparsified Neighborhood Mixing, 2019, which has no weights between hops). ``"sign"``: branches
+    of no, one, two and more convolutions that read the input features, and a linear layer that
+    takes the outputs of all branches (in the manner of Rossi et al., SIGN: Scalable Inception Graph
+    Neural Networks, 2020, which has no weights between hops).
 
     Parameters
     ----------
@@ -91,9 +91,9 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     features, classes : int
         Features of a vertex, and columns of the logits.
     hidden : sequence of int
-        Outputs of every convolution but the last, or of all, with jumping knowledge and of GCNII,
-        which needs as many everywhere. Of MixHop, those of the first layer, and of each branch. Of
-        SIGN, those of each branch.
+        Outputs of every convolution but the last; with jumping knowledge and in GCNII, of every
+        convolution, and GCNII needs as many everywhere. For MixHop, outputs of the first layer, and
+        of each branch. For SIGN, outputs of each branch.
     dropout : float
         On the input of every convolution, and of the linear layer of jumping knowledge; of all
         layers of GCNII, MixHop and SIGN.
@@ -102,7 +102,7 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     jumping : bool
         Whether a linear layer takes the outputs of all convolutions.
     alpha : float
-        Share of the first layer's outputs in what a convolution of GCNII adds up.
+        Share of the first layer's outputs in the sums of a convolution of GCNII.
     theta : float
         Lambda of GCNII's paper: the share of weights beside the identity in convolution ``l`` is
         ``log(theta / l + 1)``.
@@ -110,7 +110,7 @@ def model_network(model: str, features: int, hidden: Sequence[int], classes: int
     Raises
     ------
     InputError
-        If there is no such model, or what is to be added does not fit it.
+        If there is no such model, or the additions do not fit it.
     """
     if model not in MODELS:
         raise InputError(f"model must be one of {', '.join(MODELS)}, not {model!r}")

@@ -23,7 +23,7 @@ def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least:
                             more: int = 0, coarser: int = 0) -> int:
     """The exponent of a parameter's momenta in the first step.
 
-    It leaves bits for 16 times what such gradients build up to.
+    It leaves bits for 16 times the momenta that such gradients build up.
 
     Parameters
     ----------
@@ -47,12 +47,12 @@ def first_momentum_exponent(gradient: Gradient[np.int64], *, kept: float, least:
 class MomentumExponents:
     """The unit of each parameter's momenta, ``2**exponent`` of its accumulated gradients.
 
-    Momenta live through steps of which each has its own exponents. Small features or weights let
-    gradients grow a thousandfold from the first step on, and there are too few bits to be ready for
-    that. So before a step exponents are raised by one, of momenta whose gradients have grown by
-    more than 3 bits since the last time; the step then keeps half of what momenta it would keep,
-    and a quarter of second moments, so that their values are what they were. Exponents are known
-    when the step begins, on every device; they never go down.
+    Momenta live through many steps, and each step has its own exponents. Small features or weights
+    let gradients grow a thousandfold from the first step on, and there are too few bits to be ready
+    for that. So before a step, the exponents of momenta are raised by one if their gradients have
+    grown by more than 3 bits since the last time. The step then keeps half as much of the momenta
+    as otherwise, and a quarter as much of second moments, so that their values do not change.
+    Exponents are known when the step begins, on every device; they never go down.
 
     Parameters
     ----------
@@ -82,7 +82,7 @@ class MomentumExponents:
         Parameters
         ----------
         gradients : dict
-            Parameter to the exponent of its accumulated gradient as it is now.
+            Parameter to the present exponent of its accumulated gradient.
         """
         self.raised = frozenset(
             name for name, exponent in self._exponents.items()
@@ -95,5 +95,5 @@ class MomentumExponents:
         return dict(self._exponents)
 
     def load(self, entries: Mapping[Tensor, int]) -> None:
-        """Take over what ``entries`` gave."""
+        """Take over the exponents that ``entries`` gave."""
         self._exponents = dict(entries)

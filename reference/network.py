@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is trained: the network."""
+"""The network that is trained: layers, weights and branches."""
 
 import itertools
 from collections.abc import Iterable, Sequence
@@ -25,24 +25,23 @@ AGGREGATE_FIRST = "aggregate_first"
 LINEAR = "linear"
 #: A vertex's own features are added, multiplied by weights of their own: GraphSAGE.
 ROOT_WEIGHTS = "weights"
-#: A vertex's own features are added as they are: a residual connection.
+#: A vertex's own features are added unchanged: a residual connection.
 ROOT_IDENTITY = "identity"
 #: A vertex's outputs of the first layer are added, multiplied by weights: an initial residual.
 ROOT_INITIAL = "initial"
-#: What such features are multiplied by.
+#: Kinds of matrices that these features are multiplied by.
 _ROOTS = {None: (), ROOT_WEIGHTS: (Kind.ROOT_WEIGHTS,), ROOT_IDENTITY: (Kind.IDENTITY,),
           ROOT_INITIAL: (Kind.ROOT_WEIGHTS,)}
 
 
 class Weight(NamedTuple):
-    """A matrix of weights, and what it multiplies.
+    """A matrix of weights, and the layer whose outputs it multiplies.
 
     Attributes
     ----------
     name : Tensor
-        W2, say, of layer 2; R2 and I2, what multiplies a vertex's own features besides, I2 being
-        the identity, which is not trained; W3.1 and W3.2, if layer 3 has the outputs of layers 1
-        and 2 as its inputs.
+        W2, say, of layer 2. R2 or I2 multiplies a vertex's own features; I2 is the identity, which
+        is not trained. W3.1 and W3.2, if layer 3 has the outputs of layers 1 and 2 as its inputs.
     source : int
         Layer whose outputs it multiplies; 0 for the input features.
     shape : tuple of int
@@ -55,7 +54,7 @@ class Weight(NamedTuple):
 
     @property
     def root(self) -> bool:
-        """Whether the product is added as it is, not summed over neighbours."""
+        """Whether the product is added itself, not summed over neighbours."""
         return self.name.kind in (Kind.ROOT_WEIGHTS, Kind.IDENTITY)
 
 
@@ -70,20 +69,20 @@ class Layer:
     order : str
         ``COMBINE_FIRST`` or ``AGGREGATE_FIRST``: which product comes first; or ``LINEAR``.
     dropout : float
-        Probability with which an element of the layer's input is dropped in training. That of a
-        linear layer is scaled where the bias has been added: by a power of two only.
+        Probability with which an element of the layer's input is dropped in training. In a linear
+        layer, the scale is applied after the bias has been added: a power of two only.
     source : int, optional
         The layer (from 1) whose outputs it reads, or 0 for the input features; the layer before it,
         if none is given.
     root : str, optional
-        ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: what ``dropout(H)`` is multiplied by and added
-        besides, in a convolution that combines first. Or ``ROOT_INITIAL``: the first layer's
+        ``ROOT_WEIGHTS`` or ``ROOT_IDENTITY``: a convolution that combines first adds ``dropout(H)``
+        too, multiplied by weights or by the identity. Or ``ROOT_INITIAL``: the first layer's
         outputs, with the dropout that they have once, are multiplied by weights and added.
     alpha : float
-        Share of the first layer's outputs in what is added up, with ``ROOT_INITIAL``.
+        Share of the first layer's outputs in the sums, with ``ROOT_INITIAL``.
     beta : float
-        Share of weights beside the identity (identity mapping). What is multiplied with is
-        ``(1 - alpha) ((1 - beta) I + beta W)``, and of the first layer's outputs
+        Share of weights beside the identity (identity mapping). Features are multiplied by
+        ``(1 - alpha) ((1 - beta) I + beta W)``, and the first layer's outputs by
         ``alpha ((1 - beta) I + beta W)`` with other weights (Chen et al., Simple and Deep Graph
         Convolutional Networks, 2020, there GCNII*). These matrices are the parameters.
 
@@ -148,11 +147,12 @@ class Network:
     Parameters
     ----------
     layers : tuple of Layer
-        First to last, each after the one that it reads; the last one's outputs are the logits.
+        First to last, each after the layer that it reads; the last layer's outputs are the logits.
     jumping : tuple of int
         Layers whose outputs, side by side, are the inputs of the last one, which is linear, and
         whose outputs have dropout of the same rate (Xu et al., Representation Learning on Graphs
-        with Jumping Knowledge Networks, 2018). Empty if it has those of the layer before only.
+        with Jumping Knowledge Networks, 2018). Empty if it has only the outputs of the layer
+        before.
 
     Raises
     ------
@@ -308,7 +308,7 @@ class Network:
         return any(self.source(number) < number - 1 for number, _ in enumerate(self.layers, 1))
 
     def weight_factor(self, name: Tensor) -> float:
-        """What the weights W of a layer are multiplied by in a parameter; see ``Layer``."""
+        """The factor of a layer's weights W in a parameter; see ``Layer``."""
         layer = self.layers[name.layer - 1]
         if name.kind == Kind.WEIGHTS:
             return (1 - layer.alpha) * layer.beta
@@ -347,7 +347,7 @@ class Network:
     def aggregates_features(self, number: int) -> bool:
         """Whether a layer aggregates the input features before it combines them.
 
-        The sums, and what boards bring of each other for them, depend on no weights.
+        The sums, and the rows that boards give each other for them, depend on no weights.
         """
         return self.layers[number - 1].order == AGGREGATE_FIRST and self.reads_features((number,))
 
@@ -372,7 +372,7 @@ class Network:
         return self.layers[-1].features_out
 
     def output_dropout(self, number: int) -> Dropout:
-        """Dropout on a layer's outputs, or, of layer 0, on the input: that of what reads them."""
+        """Dropout on a layer's outputs, or, of layer 0, on the input: its readers' dropout."""
         return self.dropouts[self.readers(number)[0] - 1]
 
     @property

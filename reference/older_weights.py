@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Training whose gradients are those of older weights, so that steps overlap in a pipeline.
+"""Training with gradients of older weights, so that steps overlap in a pipeline.
 
 Each layer has a staleness. A step's passes, forward and backward, take the weights that a layer had
-so many updates ago; the optimiser's state is that of the newest ones. Two systems train so:
+so many updates ago; the optimiser's state belongs to the newest weights. Two systems train so:
 
 - Two versions: all layers are one step late, ``W(t+1) = W(t) - rate * G(W(t-1))`` (Narayanan et
   al., Memory-Efficient Pipeline-Parallel DNN Training, ICML 2021: PipeDream-2BW).
-- Weight stashing: layers are in N stages, and those of stage i (from 1) are N - i steps late. A
-  step has passed stage i when the N - i steps before it have not come back there. So its backward
-  pass takes what its forward pass saw (Narayanan et al., PipeDream: Generalized Pipeline
-  Parallelism for DNN Training, SOSP 2019; there, a step is one mini-batch).
+- Weight stashing: layers are in N stages, and the layers of stage i (from 1) are N - i steps late.
+  A step has passed stage i when the N - i steps before it have not come back there. So its backward
+  pass takes the weights that its forward pass saw (Narayanan et al., PipeDream: Generalized
+  Pipeline Parallelism for DNN Training, SOSP 2019; there, a step is one mini-batch).
 """
 
 from collections.abc import Sequence
@@ -44,7 +44,7 @@ class OlderWeightsGnn(FixedGnn):
     Parameters
     ----------
     model : InitialModel
-        What is trained.
+        The model that is trained.
     staleness : sequence of int
         By how many updates the weights of each layer are older than the newest.
 
@@ -71,7 +71,7 @@ class OlderWeightsGnn(FixedGnn):
 
     @property
     def older(self) -> dict[Tensor, Older]:
-        """The parameters that passes of the next step take, likewise."""
+        """The parameters that passes of the next step take: mantissas and exponents."""
         return {name: (*self.versions[name], one)[0] for name, one in self.newest.items()}
 
     def step_sums(self) -> StepSums:

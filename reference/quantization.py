@@ -29,7 +29,7 @@ def mantissa_and_shift(value: float, source: str) -> tuple[int, int]:
     value : float
         The constant.
     source : str
-        What it was made from, for messages.
+        The quantity that it was made from, for messages.
 
     Raises
     ------

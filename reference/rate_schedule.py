@@ -18,7 +18,7 @@ def check_schedule(schedule: RateSchedule) -> None:
     Raises
     ------
     InputError
-        If an epoch is negative, or not above that of the entry before it; or if a factor is
+        If an epoch is negative, or not above the epoch of the entry before it; or if a factor is
         negative or not finite.
     """
     for epoch, factor in schedule:
@@ -31,14 +31,14 @@ def check_schedule(schedule: RateSchedule) -> None:
 
 
 def rate_factor(schedule: RateSchedule, now: int) -> float:
-    """What learning rates are multiplied by: the factor of the last entry not after ``now``.
+    """The factor of learning rates: from the last entry that is not after ``now``.
 
     Parameters
     ----------
     schedule : RateSchedule
-        One that ``check_schedule`` takes.
+        A schedule that ``check_schedule`` takes.
     now : int
-        Counts from 0, in what the schedule counts: epochs as given, or steps for a device, see
+        Counts from 0, in units of the schedule: epochs as given, or steps for a device, see
         ``schedule_in_steps``.
 
     Returns
@@ -51,7 +51,7 @@ def rate_factor(schedule: RateSchedule, now: int) -> float:
 
 
 def schedule_in_steps(schedule: RateSchedule, epochs: int, steps: int = 1) -> RateSchedule:
-    """The same schedule for a device, which counts steps; without what comes after the last one.
+    """The same schedule for a device, which counts steps; without entries after the last step.
 
     Parameters
     ----------

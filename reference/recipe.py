@@ -62,9 +62,9 @@ class Recipe:
         Passes over all training vertices. Each is a step if the whole graph is the batch.
     learning_rates, bias_learning_rates, weight_decays : tuple of float
         Rates of weights and biases, decays of weights: one per layer; the last holds for all
-        layers beyond. If not given, learning rates are those of
-        ``DEFAULT_LEARNING_RATES``; with SGD, a sixteenth of that where the adjacency sums, 16
-        times that for several labels. Biases do not decay.
+        layers beyond. If not given, learning rates are ``DEFAULT_LEARNING_RATES``; with SGD, a
+        sixteenth of that where the adjacency sums, 16 times that for several labels. Biases do not
+        decay.
     schedule : tuple of (int, float)
         From epoch (ascending) on, the learning rates are multiplied by the factor; see
         ``reference.rate_schedule``. For devices, a recipe's schedule counts steps: an epoch is one
@@ -76,7 +76,8 @@ class Recipe:
     betas : tuple of float
         Adam's ``beta1``, at least 0 and below 1, and ``beta2``, 0.5 to 0.9999.
     epsilon : float
-        Adam's: at least 0; what is below a small fraction of the momenta's unit counts as that.
+        Adam's: at least 0; a value below a small fraction of the momenta's unit counts as that
+        fraction.
     seed : int
         Seed of the initial weights and, modulo ``2**32``, of dropout.
     element_width : int
@@ -85,14 +86,14 @@ class Recipe:
         0 to 3 bits left free above the largest magnitude a tensor had in the step before. If not
         given, 1 with 16-bit elements, and 0 with 8-bit ones, which need their resolution more.
     feature_headroom : int, optional
-        ``headroom`` of features (hidden ones, products and logits), -4 to 3. With -1, what exceeds
-        half of that magnitude saturates. If not given, it is ``headroom``; but -2 where 8-bit
+        ``headroom`` of features (hidden ones, products and logits), -4 to 3. With -1, values above
+        half of that magnitude saturate. If not given, it is ``headroom``; but -2 where 8-bit
         elements hold sums (normalisation "sum"), which a few vertices with many neighbours make
         large.
     gradient_headroom : int, optional
         ``headroom`` of gradients with respect to features, 0 to 3. If not given, it is
         ``headroom`` where that is given, or else 3 with 16-bit elements, which have bits to spare:
-        gradients vary from step to step with what dropout leaves out.
+        gradients vary from step to step with the elements that dropout leaves out.
     normalisation : str
         One of ``NORMALISATIONS``.
     gin_epsilon : float
@@ -100,7 +101,7 @@ class Recipe:
     normalise_features : bool
         Whether each vertex's features are divided by the sum of their magnitudes.
     loss : str
-        One of ``LOSSES``, by what labels are: a class per vertex, or any of several.
+        One of ``LOSSES``, by the kind of labels: a class per vertex, or any of several.
     micro_batches : int
         Samples that a step adds up the gradients of, before its one update.
 
@@ -194,8 +195,11 @@ class Recipe:
 
     @property
     def _default_learning_rate(self) -> float:
-        """Adam's steps are as long as their rate. SGD's are as long as gradients, too: those of
-        GIN's sums are large, and those of a mean over many labels small."""
+        """The default rate, by optimiser, normalisation and loss.
+
+        Adam's steps are as long as their rate. SGD's steps are as long as gradients, too: gradients
+        of GIN's sums are large, and gradients of a mean over many labels are small.
+        """
         rates = DEFAULT_LEARNING_RATES
         if self.optimiser == "adam":
             return rates["adam"]
@@ -211,7 +215,7 @@ class Recipe:
     def learning_rate(self, parameter: Tensor, step: int) -> float:
         """Learning rate of a parameter (W1, b1, ...) in ``step`` (from 0), as ``schedule`` counts.
 
-        The identity (I2, ...) stays as it is.
+        The identity (I2, ...) does not change.
         """
         if parameter.kind == Kind.IDENTITY:
             return 0.0
@@ -243,7 +247,7 @@ class Recipe:
         """Constants of an UPDATE.
 
         The chip's momenta are in units of ``2**momentum_exponent`` and take in the accumulated
-        gradient as it is, so SGD's ``v`` is larger than above by the factor ``1 / gain``.
+        gradient itself, so SGD's ``v`` is larger than above by the factor ``1 / gain``.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ class AllRows:
 
     def bring(self, rows_of: Callable[[IntArray], npt.NDArray[Any]], width: int, *,
                 transposed: bool, name: Tensor, exponent: int) -> npt.NDArray[Any]:
-        """The rows of others that ``with_neighbours`` adds; others are given those that they read.
+        """The rows of others that ``with_neighbours`` adds; others get the rows that they read.
 
         Parameters
         ----------
@@ -92,12 +92,12 @@ class AllRows:
         return np.empty((0, width), dtype=np.int64)
 
     def end_step(self) -> None:
-        """The step has ended: what it left is what the next one takes."""
+        """End the step: its rows are the older rows of the next step."""
 
     @property
     def kept(self) -> dict[Tensor, Older]:
-        """What a later step takes of this one, besides the ``TrainingState``."""
+        """The rows that a later step takes of this one; they are not in the ``TrainingState``."""
         return {}
 
     def keep(self, kept: Mapping[Tensor, Older]) -> None:
-        """Go on with what ``kept`` gave."""
+        """Go on with the rows that ``kept`` gave."""

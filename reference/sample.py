@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a training step works on, in integers: a whole graph, or a sample of it."""
+"""Edges, features and labels of a training step, in integers: a whole graph, or a sample of it."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -75,7 +75,7 @@ class GraphRows:
 
     @cached_property
     def values(self) -> IntMatrix:
-        """The rows alone, when they are asked for first: what holds all of them does not ask."""
+        """The rows alone, when they are asked for first: a holder of all rows does not ask."""
         return self.matrix.values[self.rows]
 
     @property
@@ -89,20 +89,20 @@ class Sample:
     """Edges, features and labels of a step.
 
     Row ``k`` of every matrix is the vertex of rank ``k``; the vertices of a layer's output come
-    first among those of its input.
+    first among the vertices of its input.
 
     Parameters
     ----------
     edges : tuple of scipy.sparse.csr_array of int64
-        For each layer, (rows of its output, rows of its input): mantissas of edge weights. One
-        that is too large for an element is sent as several edges.
+        For each layer, (rows of its output, rows of its input): mantissas of edge weights. A
+        mantissa that is too large for an element is sent as several edges.
     edge_exponent : int
         Exponent of the edge weights.
     edge_error : float
         Mean relative rounding error of edge weights (``edge_weights.rounding_error``).
     root_weight : int
-        Mantissa of 1 as an edge weight: how rows are added to sums over neighbours; likewise. 0 if
-        none are.
+        Mantissa of 1 as an edge weight, with which rows are added to sums over neighbours. If it is
+        too large for an element, it is sent as several edges. 0 if no rows are added.
     element_width : int
         Bits of an element.
     features : Mantissas or GraphRows
@@ -118,7 +118,7 @@ class Sample:
     rows_here : AllRows
         Which rows these are, where several processes share a sample.
     number : int or None
-        Which of a finite pool of samples it is. Those with the same number and exponent of edge
+        Which of a finite pool of samples it is. Samples with the same number and exponent of edge
         weights have the same edges.
     """
 
@@ -149,8 +149,8 @@ class Sample:
         recipe : Recipe
             Gives the bits of a mantissa, and the loss.
         adjacency : scipy.sparse array, or a sequence of them
-            Edge weights, row i holding the edges towards vertex i: of all layers, or of each. Those
-            of layers may have fewer rows than columns.
+            Edge weights, row i holding the edges towards vertex i: of all layers, or of each.
+            Matrices of single layers may have fewer rows than columns.
         features : array, scipy.sparse array, Mantissas or GraphRows
             Rows of the input.
         labels : (T,) array of int, or (T, C) array of bool
@@ -158,11 +158,11 @@ class Sample:
         splits : (T,) array of int
             Splits of the last layer's vertices, like labels.
         loss_weights : (T,) array of float, optional
-            Factor of each vertex's loss and its gradient; 1 if not given. What is minimised is the
-            mean over the training vertices, whatever the weights sum up to.
+            Factor of each vertex's loss and its gradient; 1 if not given. The mean over the
+            training vertices is minimised, whatever the weights sum up to.
         loss_unit : float, optional
-            What ``LOSS_WEIGHT_ONE`` is to stand for, a power of two; by default, what the largest
-            weight asks for.
+            The weight that ``LOSS_WEIGHT_ONE`` is to stand for, a power of two; by default, the
+            least that is large enough for the largest weight.
         number : int, optional
             Which of a finite pool of samples it is.
 

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of the step before, in the place of those of this one: stale halos, as one process has them.
+"""Rows of the step before in place of this step's rows: stale halos, as one process has them.
 
-The graph's vertices are in parts. Sums over neighbours take the rows of a vertex's own part as they
-are, and those of other parts as they were in the step before (Wan et al., PipeGCN: Efficient
-Full-Graph Training of Graph Convolutional Networks with Pipelined Feature Communication, ICLR
-2022). So boards that have a part each need not wait for them.
+The graph's vertices are in parts. Sums over neighbours take the present rows of a vertex's own
+part, and the rows of other parts from the step before (Wan et al., PipeGCN: Efficient Full-Graph
+Training of Graph Convolutional Networks with Pipelined Feature Communication, ICLR 2022). So boards
+that have a part each need not wait for them.
 
 Or the vertices are in chunks, which follow each other through the layers of a pipeline. Then sums
-take rows of the chunks that went before as they are, and of those to come as they were in the step
+take present rows of the chunks that went before, and rows of the chunks to come from the step
 before (Chen et al., GNNPipe: Scaling Deep GNN Training with Pipelined Model Parallelism, 2023).
 """
 
@@ -25,7 +25,7 @@ from hypercast.reference.tensor import FEATURES, Pass, Tensor
 __all__ = ["SMOOTHING_ONE", "KeptRows", "StaleChunks", "StaleParts", "align", "is_exact",
            "kept_rows", "named_rows", "to_come"]
 
-#: The smoothing that would keep everything as it is.
+#: The smoothing with which rows would never change.
 SMOOTHING_ONE = 1 << 16
 #: Bits below a mantissa's last one, so that small changes are not lost in a mean.
 _FRACTION = 8
@@ -33,7 +33,7 @@ _KEPT_WIDTH = 32
 
 
 def is_exact(name: Tensor) -> bool:
-    """Whether rows of a tensor are never stale: features, and those of an evaluation."""
+    """Whether rows of a tensor are never stale: features, and rows of an evaluation."""
     return name == FEATURES or name.during == Pass.EVALUATION
 
 
@@ -56,7 +56,7 @@ class KeptRows:
         self._width = element_width
         self._smoothing = smoothing
         self._kept: dict[Tensor, Older] = {}
-        #: What this step leaves.
+        #: Rows that this step leaves for the next one.
         self._next: dict[Tensor, Older] = {}
 
     def replace(self, name: Tensor, rows: IntArray, exponent: int) -> IntArray:
@@ -77,7 +77,7 @@ class KeptRows:
         return align(old, exponent, self._width)
 
     def end_step(self) -> None:
-        """The step has ended: the next one takes what it left."""
+        """End the step: the next one takes the rows that it left."""
         self._kept |= self._next
         self._next = {}
 
@@ -87,12 +87,12 @@ class KeptRows:
         return dict(self._kept)
 
     def load(self, kept: Mapping[Tensor, Older]) -> None:
-        """Go on with what ``kept`` gave."""
+        """Go on with the rows that ``kept`` gave."""
         self._kept, self._next = dict(kept), {}
 
 
 def kept_rows(rows: IntArray, exponent: int) -> Older:
-    """Rows as they are kept."""
+    """Rows to keep for the next step, with their bits of fraction."""
     return Older(rows.astype(np.int64) << _FRACTION, exponent - _FRACTION)
 
 
@@ -114,7 +114,7 @@ class StaleParts(AllRows):
     parts : (V,) array of int
         Part of each vertex.
     edges : scipy.sparse.csr_array
-        The graph's edges, row i holding those towards vertex i.
+        The graph's edges, row i holding the edges towards vertex i.
     element_width, smoothing : int
         As of ``KeptRows``.
 
@@ -139,7 +139,7 @@ class StaleParts(AllRows):
         return found
 
     def forward(self, edges: SparseArray) -> SparseArray:
-        """Edges within parts, then those from the vertices that other parts read."""
+        """Edges within parts, then edges from vertices that other parts read."""
         return self._split(edges, transposed=False)
 
     def transpose(self, edges: SparseArray) -> SparseArray:
@@ -174,22 +174,22 @@ class StaleParts(AllRows):
         return self._rows.kept
 
     def keep(self, kept: Mapping[Tensor, Older]) -> None:
-        """Go on with what ``kept`` gave."""
+        """Go on with the rows that ``kept`` gave."""
         self._rows.load(kept)
 
 
 class StaleChunks(StaleParts):
     """All rows of a graph in chunks, which go through layers in order, and back in reverse.
 
-    On the way there, a chunk takes rows of the step before of later chunks; on the way back, of
-    those before it. So the gradient of what it took of this step is of this step.
+    On the way there, a chunk takes rows of the step before of later chunks; on the way back, of the
+    chunks before it. So rows that it took of this step have gradients of this step.
 
     Parameters
     ----------
     chunks : (V,) array of int
         Chunk of each vertex: its place in the order.
     edges : scipy.sparse.csr_array
-        The graph's edges, row i holding those towards vertex i.
+        The graph's edges, row i holding the edges towards vertex i.
     element_width : int
         Bits of a mantissa.
     """

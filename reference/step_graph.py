@@ -3,8 +3,8 @@
 
 Each tensor is the result of a node: some terms are summed exactly in accumulators, then rounded
 once. The forward nodes follow from the layers, and the backward nodes from the forward ones by
-rules. Reference, compiler, boards and planner read the same graph. What they are compared with,
-``float_gnn`` and the exact step of the tests, does not.
+rules. Reference, compiler, boards and planner read the same graph. Their witnesses, ``float_gnn``
+and the exact step of the tests, do not.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +22,7 @@ __all__ = ["Node", "Op", "ParameterGradient", "StepGraph", "Term", "step_graph"]
 
 
 class Op(Enum):
-    """What becomes of a term's rows before they are summed."""
+    """The operation on a term's rows before they are summed."""
 
     MULTIPLY = "multiply"  # by weights; in the backward pass by transposed ones
     AGGREGATE = "aggregate"  # over neighbours; in the backward pass along the reversed edges
@@ -35,11 +35,11 @@ class Term(NamedTuple):
     Attributes
     ----------
     op : Op
-        What becomes of the rows.
+        The operation on the rows.
     rows : Tensor
-        The matrix that has them. The result may have fewer rows: those count which come first.
+        The matrix that has them. The result may have fewer rows: then only the first rows count.
     weights : Tensor, optional
-        What ``MULTIPLY`` multiplies by.
+        The matrix that ``MULTIPLY`` multiplies by.
     dropout : Dropout, optional
         Elements of the input features that are dropped where they are read.
     """
@@ -52,18 +52,18 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Node:
-    """A tensor, and the sum that it is.
+    """A tensor, and the terms whose sum it is.
 
     Parameters
     ----------
     result : Tensor
-        What is stored.
+        The tensor that is stored.
     layer : int
         The layer, from 1, whose work it is: whose edges are summed over, and whose board does it.
     columns : int
         Columns of the result.
     terms : tuple of Term
-        What is summed. All have the exponent of the first one.
+        The addends. All have the exponent of the first one.
     bias : Tensor, optional
         Added to each row.
     relu : bool
@@ -75,7 +75,7 @@ class Node:
     mask_write : Tensor, optional
         Where it is noted which elements of the result are positive and kept.
     mask_read : Tensor, optional
-        Such notes; other elements of the result become zero.
+        A mask that an earlier node wrote; other elements of the result become zero.
     """
 
     result: Tensor
@@ -159,7 +159,7 @@ class StepGraph:
         return self._backward.get(layer, ())
 
     def gradients_of(self, layer: int) -> list[ParameterGradient]:
-        """Gradients of a layer's parameters, that of the bias first."""
+        """Gradients of a layer's parameters, the bias's first."""
         return [gradient for gradient in self.gradients.values()
                 if gradient.parameter.layer == layer]
 
@@ -173,12 +173,12 @@ class StepGraph:
 
     @cached_property
     def adds_rows(self) -> bool:
-        """Whether rows are added as they are anywhere, to sums over neighbours or others."""
+        """Whether rows are added themselves anywhere, to sums over neighbours or to other sums."""
         return any(term.op == Op.ADD for node in (*self.forward, *self.backward)
                    for term in node.terms)
 
     def gradients_after(self, layers: Iterable[int]) -> frozenset[int]:
-        """Layers, besides some, whose gradients go into those of these, by whichever way."""
+        """Other layers whose gradients go into the gradients of some layers, by whichever way."""
         makers = {node.result: node.layer for node in self.backward}
         some, left, found = {*layers}, [*layers], set[int]()
         while left:
@@ -198,7 +198,8 @@ class StepGraph:
         layers : iterable of int
             The layers, from 1.
         trained : bool
-            Whether they are trained: if not, it is those of the forward pass, without masks.
+            Whether they are trained: if not, only the tensors of the forward pass count, without
+            masks.
         """
         found: set[Tensor] = set()
         for layer in layers:
@@ -299,9 +300,10 @@ class _Use(NamedTuple):
     Attributes
     ----------
     rows, weights : Tensor
-        The features, and what they are multiplied by.
+        The features, and the weights that multiply them.
     stored : Tensor or None
-        What is stored between the two, product or sum; None if there is no sum over neighbours.
+        The tensor that is stored between the two, product or sum; None if there is no sum over
+        neighbours.
     """
 
     rows: Tensor
@@ -315,7 +317,7 @@ class _Use(NamedTuple):
 
     @property
     def gradient(self) -> Kind:
-        """What the product of the gradient of the sums with transposed weights is called."""
+        """The kind of the product of the sums' gradient with transposed weights."""
         root = self.weights.kind in (Kind.ROOT_WEIGHTS, Kind.IDENTITY)
         return Kind.ROOT_GRADIENT if root else Kind.AGGREGATED_GRADIENT
 
@@ -383,7 +385,7 @@ def _gradients(network: Network, forward: Sequence[Node]) -> Iterator[Node]:
 
 def _contributions(network: Network, number: int, uses: Sequence[_Use], finishes: bool,
                    parts: dict[Tensor, Tensor], *, joined: bool) -> Iterator[Node]:
-    """What a layer adds to the gradient of features, ``uses``, to what is in ``parts`` of others.
+    """The nodes by which a layer adds to a gradient of features that it ``uses``.
 
     Parameters
     ----------
@@ -392,7 +394,7 @@ def _contributions(network: Network, number: int, uses: Sequence[_Use], finishes
     finishes : bool
         Whether no other layer adds to it.
     parts : dict
-        Features to their gradient, as far as it is stored; this one's is noted.
+        Features to their gradient so far, from other layers; this layer's is noted.
     joined : bool
         Whether the layer takes several features side by side.
     """
@@ -403,7 +405,7 @@ def _contributions(network: Network, number: int, uses: Sequence[_Use], finishes
     [use, *others] = uses
     terms: list[Term]
     if not others and later is None and not use.aggregated_first:
-        # A product of what the right factor of the weights' gradient is.
+        # A product of the right factor of the weights' gradient.
         factor = Tensor(Kind.COMBINED_GRADIENT, number) if use.stored else outputs
         terms = [Term(Op.MULTIPLY, factor, use.weights)]
         if joined:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a step's samples give before its one update: sums and peaks, in any order and any place."""
+"""Sums and peaks of a step's samples before its one update, in any order and any place."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,10 +18,10 @@ __all__ = ["StepSums"]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StepSums:
-    """What forward and backward passes of one or several samples leave behind.
+    """Sums and peaks of forward and backward passes of one or several samples.
 
     Every pass begins with the same parameters and the same exponent file, so all of them choose
-    the same exponents. What they leave is added up, and of peaks the largest counts. So neither
+    the same exponents. Their gradients are added up, and of peaks the largest counts. So neither
     the order of samples nor who computed them changes a bit.
 
     Parameters

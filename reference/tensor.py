@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a tensor of a training is: its kind, its layer, and the pass that makes it."""
+"""Names of a training's tensors: kind, layer, and the pass that makes the tensor."""
 
 import re
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ class Kind(StrEnum):
 
     EDGES = "A"
     FEATURES = "X"
-    ONE = "one"  # the ones that sum a bias gradient
+    ONE = "one"  # the vector of ones that sums a bias gradient
     WEIGHTS = "W"
     ROOT_WEIGHTS = "R"
     IDENTITY = "I"  # of a residual connection
     BIAS = "b"
     COMBINED = "T"  # features times weights
-    ROOT = "S"  # the product that is added to what is aggregated
+    ROOT = "S"  # the product that is added to the aggregated features
     AGGREGATED = "M"
     HIDDEN = "H"
     LOGITS = "Z"
@@ -32,11 +32,11 @@ class Kind(StrEnum):
     AGGREGATED_GRADIENT = "dM"
     ROOT_GRADIENT = "dS"
     JUMPING_GRADIENT = "dC"  # of hidden features, from the last layer
-    PARTIAL_GRADIENT = "dU"  # of features that several layers read, from this one and those after
+    PARTIAL_GRADIENT = "dU"  # of features that several layers read, from this layer and later ones
 
 
 class Pass(StrEnum):
-    """What makes a tensor, each with the end of the names."""
+    """The passes that make tensors, each with the end of the tensors' names."""
 
     TRAINING = ""
     EVALUATION = ".eval"
@@ -50,8 +50,8 @@ BACKWARD = frozenset((Kind.GRADIENT, Kind.COMBINED_GRADIENT, Kind.AGGREGATED_GRA
                       Kind.ROOT_GRADIENT, Kind.JUMPING_GRADIENT, Kind.PARTIAL_GRADIENT))
 #: Kinds that are matrices with a row for each vertex, or their masks.
 _OF_VERTICES = FORWARD | BACKWARD | {Kind.FEATURES, Kind.MASK}
-#: Those of them that are combined, but not aggregated yet, or no more: they have the rows of their
-#: layer's input.
+#: Kinds of combined features that are not aggregated yet, and of their gradients: they have the
+#: rows of their layer's input.
 _OF_INPUT = (Kind.COMBINED, Kind.ROOT, Kind.COMBINED_GRADIENT)
 #: Kinds that all layers have in common.
 _SHARED = (Kind.EDGES, Kind.FEATURES, Kind.ONE)
@@ -68,12 +68,10 @@ class Tensor(str):
 
     Parameters
     ----------
-    kind : Kind
-        What it is.
-    layer : int
+    kind : Kind What it is. layer : int
         The tensor's layer, from 1; 0 if all layers have it in common.
     during : Pass
-        What makes it.
+        The pass that makes it.
     source : int
         The layer whose outputs weights with jumping knowledge multiply; else 0.
     """
@@ -88,7 +86,7 @@ class Tensor(str):
         return super().__new__(
             cls, f"{kind}{layer or ''}{f'.{source}' if source else ''}{during}")
 
-    # Copies are made of the parts, not of the text as those of other strings.
+    # Copies are made of the parts; other strings are copied as text.
     def __getnewargs__(self) -> tuple[Kind, int, Pass, int]:  # type: ignore[override]
         return self.kind, self.layer, self.during, self.source
 
@@ -108,19 +106,18 @@ class Tensor(str):
         return cls(Kind(kind), int(layer or 0), Pass(during), int(source or 0))
 
     def in_pass(self, during: Pass) -> "Tensor":
-        """What is like this tensor, but made by another pass; an evaluation has the same features.
-        """
+        """This tensor as another pass makes it; an evaluation has the same features."""
         shared = during == Pass.EVALUATION and self.kind in _SHARED
         return self if shared else Tensor(self.kind, self.layer, during, self.source)
 
     @property
     def of_training(self) -> "Tensor":
-        """The training step's tensor that one of an evaluation, or of the next batch, is like."""
+        """The training step's tensor for a tensor of an evaluation, or of the next batch."""
         return self if self.during == Pass.TRAINING else self.in_pass(Pass.TRAINING)
 
     @property
     def level(self) -> int:
-        """Number of the layer whose output's vertices it has rows of; 0 for those of the input.
+        """Number of the layer whose output vertices are its rows; 0 for vertices of the input.
 
         Raises
         ------
@@ -132,5 +129,5 @@ class Tensor(str):
         return self.layer - 1 if self.kind in _OF_INPUT else self.layer
 
 
-#: Edge weights (of layer 1), input features, and the ones that sum a bias gradient.
+#: Edge weights (of layer 1), input features, and the vector of ones that sums a bias gradient.
 EDGES, FEATURES, ONE = map(Tensor, _SHARED)

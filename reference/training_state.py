@@ -20,8 +20,8 @@ class TrainingState:
     step : int
         Training steps done.
     parameters : dict
-        Parameter (W1, b1, ...) to what the optimiser keeps of it: int32 arrays of the
-        parameter's shape by kind ("master", "momentum").
+        Parameter (W1, b1, ...) to the optimiser's state of it: int32 arrays of the parameter's
+        shape by kind ("master", "momentum").
     exponents : dict
         Entry of the exponent file to exponent and peak, ``None`` where there is none.
     momentum_exponents : dict

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every device has to know of its steps: gains, rates, momenta's units, exponents, keys."""
+"""The rules of every device's steps: gains, rates, momenta's units, exponents, keys."""
 
 from collections.abc import Mapping
 
@@ -27,7 +27,7 @@ def gains(network: Network, sample: Sample, micro_batches: int = 1) -> dict[Tens
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     sample : Sample
         The first one: later ones count as if they had as many training vertices.
     micro_batches : int
@@ -47,11 +47,11 @@ class UpdateRules:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How it is trained.
     sample : Sample
-        What the first step is on.
+        Sample of the first step.
     initial : TrainingState
         The state before the first step.
     foreseen : dict
@@ -64,7 +64,7 @@ class UpdateRules:
     momentum_exponents : MomentumExponents
         Exponents of each parameter's momenta.
     raised : dict
-        Entry to exponent, of those that must be written before the step that begins.
+        Entry to exponent, of the entries that must be written before the step that begins.
     """
 
     def __init__(self, network: Network, recipe: Recipe, sample: Sample, initial: TrainingState,
@@ -90,7 +90,7 @@ class UpdateRules:
                             raised=name in self.momentum_exponents.raised)
 
     def begin_step(self, step: int, entries: Mapping[Tensor, tuple[int, int | None]]) -> None:
-        """Raise exponents of momenta whose gradients have grown, and find those to be ``raised``.
+        """Raise exponents of momenta whose gradients have grown, and find entries to be ``raised``.
 
         The exponents that the second step chooses by itself follow the peaks of the first. But
         Adam's first update moves every parameter by the whole learning rate, however small its

@@ -12,12 +12,12 @@ __all__ = ["update_rows"]
 
 def update_rows(kept: Mapping[str, IntArray], gradient: IntArray, rates: Rates | AdamRates,
                 gradient_shift: int, operand_shift: int, width: int) -> UpdateResult | AdamResult:
-    """What a parameter is after a step; changes nothing.
+    """A parameter's state after a step; changes nothing.
 
     Parameters
     ----------
     kept : dict
-        What the optimiser keeps of it, as in a ``TrainingState``.
+        The optimiser's state of it, as in a ``TrainingState``.
     gradient : array
         Accumulators of its gradient.
     rates : Rates or AdamRates

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The hot loops of the rounding of edge weights, compiled; ``edge_weights`` says what they are."""
+"""The hot loops of ``edge_weights``, compiled."""
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,7 @@ def add_squares(weights: FloatArray, rows: npt.NDArray[np.int32], largest: float
     rows : (edges,) array of int32
         Row of each.
     largest : float
-        What weights are divided by before.
+        The divisor of the weights, before they are squared.
     norms : (rows,) array of float64
         Gets the squares added.
     """
@@ -41,7 +41,7 @@ def round_weights(weights: FloatArray, rows: npt.NDArray[np.int32], largest: flo
     weights, rows, largest
         As of ``add_squares``; errors are divided by ``largest``, too.
     unit : float
-        What a mantissa of 1 stands for: a power of two.
+        The weight that a mantissa of 1 stands for: a power of two.
     top : int
         Largest mantissa of an edge.
     mantissas : (edges,) array of int64
