@@ -46,9 +46,9 @@ def check_model(model: InitialModel, config: Config) -> None:
 
 
 def initial_exponents(model: InitialModel, following: Iterable[Tensor] = ()) -> dict[Tensor, int]:
-    """Initial exponents by entry of the exponent file, with those of what the sample brings.
+    """Initial exponents by entry of the exponent file, with exponents of the sample's tensors.
 
-    Entries of the ``following`` sample begin like those of this one.
+    Entries of the ``following`` sample begin like this one's.
     """
     exponents = {name: exponent for name, (exponent, _) in model.state.exponents.items()}
     exponents |= {name: exponents[name.of_training] for name in following}
@@ -114,7 +114,7 @@ def updates_at(job: Job, rules: UpdateRules, step: int) -> Iterator[tuple[int, i
 
 def sample_exponents(sample: Sample, following: Sample,
                      names: Container[Tensor]) -> dict[Tensor, int]:
-    """Exponents of what samples bring, of those entries that there are."""
+    """Exponents of the sample's own tensors, as far as they have entries."""
     found = {EDGES: sample.edge_exponent, FEATURES: sample.features.exponent,
              EDGES.in_pass(Pass.NEXT): following.edge_exponent,
              FEATURES.in_pass(Pass.NEXT): following.features.exponent}

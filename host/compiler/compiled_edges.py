@@ -75,7 +75,7 @@ class CompiledEdges:
         config : Config
             Configuration of the chip.
         strips : sequence of sequences of Strip, optional
-            Strips of the input's rows, and of those of every layer's output, if there are to be
+            Strips of the input's rows, and of the rows of every layer's output, if there are to be
             more than these matrices have rows.
         known : CompiledEdges, optional
             What has been compiled of the same matrices; rows that are added are compiled anew.

@@ -91,15 +91,15 @@ def shared_edge_matrices(network: Network, matrix: SparseArray, backward: Sparse
                          root_weight: int) -> list[EdgeMatrix]:
     """List the ``EdgeMatrix`` es of a step that devices share: each has the results of some rows.
 
-    Columns are these rows, then those of others. In the list, these are two levels behind the
-    layers: first the sources of ``matrix``, then those of ``backward``.
+    Columns are these rows, then rows of others. In the list, these are two levels behind the
+    layers: first the sources of ``matrix``, then the sources of ``backward``.
 
     Parameters
     ----------
     network, root_weight
         As of ``edge_matrices``.
     matrix, backward : scipy.sparse.csr_array
-        Mantissas of the edges towards the rows here, and of those from them, in all layers.
+        Mantissas of the edges towards the rows here, and of the edges from them, in all layers.
     """
     numbers = range(1, len(network.layers) + 1)
     found = []

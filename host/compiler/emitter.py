@@ -36,7 +36,7 @@ class PlacedMessages(NamedTuple):
     """What brings a strip of rows their sums.
 
     Addresses of send list and edge set, the load, and the row table entry of the records walked:
-    one for each row, or those of a list that names rows if it is ``indexed``.
+    one for each row, or a list of entries that name rows if it is ``indexed``.
     """
 
     send_list: int
@@ -178,7 +178,7 @@ class Emitter:
                 transposed=transposed)
 
     def _aggregate(self, phase: int, node: Node) -> None:
-        """Add up rows over neighbours, and rows as they are."""
+        """Add up rows over neighbours, and rows themselves."""
         key = node.layer, node.backward
         terms = [(term.rows, (self.messages if term.op == Op.AGGREGATE else self.roots)[key])
                  for term in node.terms]
@@ -323,7 +323,7 @@ class Emitter:
         self._prefetched = False
 
     def go_on(self, entries: Iterable[Tensor]) -> None:
-        """Entries of the exponent file have been opened before this program, besides others."""
+        """Count entries of the exponent file as opened before this program, too."""
         self._opened = self._opened | {*entries}
 
     def tensor(self, name: Tensor) -> int:
@@ -362,7 +362,7 @@ class Emitter:
 
     @staticmethod
     def _weights(weights: Weights, panels: Iterable[int] | None = None) -> list[Name]:
-        """Names of a parameter's portions, of those with some panels or of all."""
+        """Names of a parameter's portions: of some panels, or all."""
         return [("weights", weights.name, portion.rows.start) for portion in weights.portions
                 if panels is None
                 or any(panel in panels for panel, _ in weights.parts(portion.rows))]

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exchanges places in a program: those of a batch, and those of the next one.
+"""Exchanges places in a program: places of a batch with places of the next one.
 
 A step that works ahead leaves the next batch's sums beside its own, which it still reads. So the
 next step finds its own where this one left them, and leaves others where this one's were. Lists can
-lie in two places likewise: a step reads those in one of them, while the next batch's are brought to
-the other. So can row counts.
+have two places, too: a step reads the lists in one place, while the next batch's are brought to the
+other. So can row counts.
 """
 
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ def exchange(words: Sequence[int], pairs: Sequence[tuple[Region, Region]],
     tensors : dict
         Entry of the exponent file to its number.
     counts : int
-        By how many entries of the row table its row counts lie behind those of ``words``.
+        Entries of the row table from the row counts of ``words`` to its own.
     """
     places = [(one, other) for pair in pairs for one, other in (pair, pair[::-1])]
     entries = [tensors[name] for name in (SUMS, SUMS_AHEAD)]

@@ -88,7 +88,7 @@ class _Engines:
         self._filled = 0.0  # when each stream has its first words
         self._time = 0.0
         self._running: dict[Engine, _Work] = {}
-        self._rated = True  # whether the rates are those of what is under way
+        self._rated = True  # whether the rates hold for the running instructions
         self._idle = dict.fromkeys(Engine, 0.0)
 
     def begin(self, engine: Engine, instruction: Issued) -> None:

@@ -140,5 +140,5 @@ def _fill(parts: Sequence[IntMatrix], region: Region, images: Sequence[Image],
 
 
 def _rows(matrix: IntMatrix) -> IntMatrix:
-    """A matrix of which rows can be taken."""
+    """A matrix that gives some of its rows."""
     return matrix.tocsr() if isinstance(matrix, scipy.sparse.sparray) else matrix

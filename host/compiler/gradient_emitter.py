@@ -22,7 +22,7 @@ __all__ = ["GradientEmitter"]
 
 @dataclass(kw_only=True)
 class GradientEmitter:
-    """Adds instructions to the schedule of an ``Emitter``, after those of the products.
+    """Adds instructions to the schedule of an ``Emitter``, after the products.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class GradientEmitter:
         phase : int
             Phase counter.
         gradients : sequence of ParameterGradient
-            That of the bias, then those of weights.
+            The bias's, then the weights'.
         """
         bias, *others = gradients
         carrier = next((one for one in others if one.right == bias.right
@@ -104,7 +104,7 @@ class GradientEmitter:
 
     def _passing_sums(self, bias: Tensor, carrier: Tensor) -> dict[int, int]:
         """Panels of a bias, to their reduction rows, whose sums can be taken while the first tile
-        of a weight gradient passes: those that are reduced in the same reduction group.
+        of a weight gradient passes: rows that are reduced in the same reduction group.
         """
         weights = self.emitter.weights[carrier]
         passing = {(panel, portion.reduction_group) for portion in weights.portions
@@ -152,7 +152,7 @@ class GradientEmitter:
         emitter, operands = self.emitter, self.emitter.operands
         vertices, region = operands.vertices_of(columns), emitter.regions[columns]
         for portion in emitter.weights[name].portions:
-            # Panels in memory can be taken together, those that bypass it as they come.
+            # Panels in memory can be taken together; panels that bypass it are taken as they come.
             alone = [panel for panel in portion.rows if panel not in without]
             rights = [(panel, operands.right(columns, panel)) for panel in alone]
             together = any(right.memory for _, right in rights)

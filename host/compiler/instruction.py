@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of a program: as the compiler states them, and as they are issued."""
+"""Instructions of a program: as the compiler states them, and in their issued form."""
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class Accumulators:
     kind : isa.DrainSource
         Whose.
     after : Accumulators or None
-        Additions begin after the last of those to ``after`` has been issued.
+        Additions begin after the last addition to ``after`` has been issued.
     """
 
     kind: isa.DrainSource
@@ -43,7 +43,7 @@ class Issued:
     opcode : isa.Opcode
         What it does.
     waits : int
-        Engines it waits for besides its own.
+        Other engines that it waits for.
     duration : Duration
         Cycles it is expected to take.
     operands : dict
@@ -62,7 +62,7 @@ class Issued:
 
 @dataclass(eq=False)
 class Instruction:
-    """An instruction before it has a place; the parameters are those of ``Schedule.add``."""
+    """An instruction before it has a place; parameters as of ``Schedule.add``."""
 
     opcode: isa.Opcode
     duration: Duration

@@ -30,12 +30,13 @@ _BUFFERS = dict.fromkeys(isa.DrainSource, isa.largest(isa.Opcode.DRAIN, "buffer"
 #: Cycles before an instruction is issued: after the one before, and after its engine's last one.
 _INTERVALS = {opcode: issue_interval(opcode) for opcode in isa.Opcode}
 _TURNAROUNDS = {opcode: turnaround(opcode) for opcode in isa.Opcode}
-#: Shares of an instruction's cycles for which its engine is kept idle for one of a longer path: one
-#: that can be issued, and one that waits only for what an engine can do next.
+#: Shares of an instruction's cycles for which its engine is kept idle for an instruction of a
+#: longer path: if this can be issued, and if it waits only for an instruction that an engine can do
+#: next.
 _PATIENCE = ((0.0, 0.0), (0.2, 0.4), (0.5, 0.4), (1.0, 0.7))
-#: The same, more patient, that are tried with the paths as they are.
+#: Longer waits, which are tried with the given paths only.
 _MORE_PATIENCE = ((0.2, 1.5), (0.2, 2.0), (2.0, 0.4))
-#: Instructions of an engine, those of longest path, that are compared in each step.
+#: Instructions of an engine that are compared in each step: the ones of the longest paths.
 _CANDIDATES = 8
 #: How many different paths are tried.
 TRIALS = 12
@@ -174,8 +175,8 @@ class _Controller:
     def has_buffer(self, instruction: Instruction) -> bool:
         """Whether accumulators can be had.
 
-        One buffer of each kind is left to those that depend on no others, neither what is added to
-        them nor what takes them: it becomes free again.
+        One buffer of each kind is left to accumulators that depend on no others, neither in their
+        additions nor in the instruction that takes them: it becomes free again.
         """
         accumulators = instruction.accumulators
         if accumulators is None or accumulators in self.buffers:

@@ -128,7 +128,7 @@ class Job:
         return len(self.pairs) > 1
 
     def after_step(self) -> Self:
-        """The job of the step after one that worked ahead: what that left for it is its own."""
+        """The job of the step after a step that worked ahead: sums made for it are its own."""
         regions = {one: replace(self.regions[one], address=self.regions[other].address)
                    for pair in self.pairs for one, other in (pair, pair[::-1])}
         tensors = {SUMS: self.tensors[SUMS_AHEAD], SUMS_AHEAD: self.tensors[SUMS]}

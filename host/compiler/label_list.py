@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How labels and loss weights lie in memory: the list that LOSS reads besides the logits."""
+"""The list of labels and loss weights in memory, which LOSS reads together with the logits."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Self
@@ -20,7 +20,7 @@ __all__ = ["LabelFormat", "fill_labels", "label_words"]
 
 
 class LabelFormat(NamedTuple):
-    """What the list holds of each vertex, besides its label record.
+    """The list's format for each vertex, in addition to its label record.
 
     Attributes
     ----------

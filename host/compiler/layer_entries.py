@@ -17,8 +17,8 @@ COMMON_ENTRIES = frozenset((EDGES, FEATURES, ONE))
 def layer_entries(network: Network, layers: Iterable[int]) -> frozenset[Tensor]:
     """Entries of the exponent file that training and evaluation of some layers need.
 
-    They are those of what the layers read and write, and of their parameters. Those of a run of
-    layers are those of each of them, taken together.
+    They belong to the tensors that the layers read and write, and to their parameters. A run of
+    layers has the entries of all its layers.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ def layer_entries(network: Network, layers: Iterable[int]) -> frozenset[Tensor]:
 @lru_cache(maxsize=1024)
 def _of_layer(network: Network, number: int) -> frozenset[Tensor]:
     graph = step_graph(network)
-    # What is kept of hidden features are bits; they have no exponent.
+    # Masks of hidden features are bits; they have no exponent.
     matrices = {name for name in graph.tensors_of([number]) if name.kind != Kind.MASK}
     evaluated = {name.in_pass(Pass.EVALUATION) for name in matrices if name.kind in FORWARD}
     parameters = {gradient.parameter for gradient in graph.gradients_of(number)}

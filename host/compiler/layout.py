@@ -32,7 +32,7 @@ from hypercast.rtl.isa import Bypass
 
 __all__ = ["NEXT_ENTRIES", "SUMS", "SUMS_AHEAD", "Layout"]
 
-#: Input features, aggregated; and those of the next batch, if a step works ahead.
+#: Sums of input features; and of the next batch's input features, if a step works ahead.
 SUMS = Tensor(Kind.AGGREGATED, 1)
 SUMS_AHEAD = SUMS.in_pass(Pass.NEXT)
 #: Entries of the exponent file that a program that works ahead has besides.
@@ -111,7 +111,7 @@ class Layout:
         kept : bool
             Whether there is room for sums of gradients, beside the optimiser's state.
         feature_rows : int, optional
-            Rows of input features that the largest core holds, if they are not those of the input.
+            Rows of input features that the largest core holds, if not the input's rows.
         layers : range
             Layers (from 1) that it is of, if it is not of all: there is room for what these read
             and write, and for no other parameters.
@@ -325,7 +325,7 @@ def _bypassed_panels(graph: StepGraph, memory: MemoryMap, vertices: Sequence[Ver
         sent += sorted((name for name in named if name.kind in _SENT),
                        key=lambda name: _SENT.index(name.kind))
     gradients = [graph.gradients_of(layer) for layer in layers]
-    # Those of the first weights of each layer; biases, and weights of roots, have gradients, too.
+    # Operands of gradients of each layer's first weights, then of its bias.
     right = [some[1].right for some in gradients] + [some[0].right for some in gradients]
     for target, names in ((Bypass.SEND, () if shared else reversed(sent)), (Bypass.RIGHT, right)):
         for name in dict.fromkeys(one for one in names if one in memory.regions and one in made):

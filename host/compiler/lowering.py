@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Emits the program of a network: a training step, and an evaluation.
 
-Tensors are those of ``reference.fixed_passes``.
+Tensors are named as in ``reference.fixed_passes``.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -200,7 +200,7 @@ class Program:
             yield node.result
 
     def _compute(self, phase: int, node: Node) -> None:
-        """Emit a node. If a step works ahead, sums of input features are those of the next one."""
+        """Emit a node. If a step works ahead, sums of input features are the next step's."""
         if self.ahead and node.result == SUMS:
             node = replace(node, result=SUMS_AHEAD)
         self.emitter.compute(phase, node)

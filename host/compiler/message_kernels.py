@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The hot loops of the compilation of messages, compiled; ``messages`` says what they are for.
 
-First, entries are put into buckets of 4,096 sources, so that what follows stays in a processor's
-cache however large the matrix is. Then those of a bucket are sorted by their source (a counting
-sort), and each source learns its destinations. With planes chosen, the edges of streams are
-counted. At last each goes to the end of its stream, from the last source to the first.
+First, entries are put into buckets of 4,096 sources, so that later passes stay in a processor's
+cache however large the matrix is. Then the entries of a bucket are sorted by their source (a
+counting sort), and each source learns its destinations. With planes chosen, the edges of streams
+are counted. At last each goes to the end of its stream, from the last source to the first.
 
 An entry is a word: 32 bits of weight, 12 bits of its source's number in the bucket, and 20 bits of
 its target's number in the strip.
@@ -67,7 +67,7 @@ def fill_buckets(starts: IntArray, sources: npt.NDArray[np.int32], weights: IntA
 @kernel("void(uint64[::1], in1(int64), int64, int64, uint64[::1], int64[::1])")
 def sort_entries(entries: npt.NDArray[np.uint64], bucket_ends: IntArray, first: int, cores: int,
                  destinations: npt.NDArray[np.uint64], ends: IntArray) -> None:
-    """Sort entries by their source, those of a source by their target, and find who needs it.
+    """Sort entries by source, then target, and find the destinations of each source.
 
     Parameters
     ----------

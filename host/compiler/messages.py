@@ -88,7 +88,7 @@ def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,
 
     Takes time linear in the strip's edges and the sources. A source's message goes to all cores
     with targets of it. Its edges there follow one another in the order of targets, and the last is
-    marked. Those of a stream follow in the order of their sources.
+    marked. The edges of a stream follow in the order of their sources.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class _Moves:
         return self._config.cores * (words + self._operands(fields)) + self._flits(fields)
 
     def _rows(self, fields: Fields) -> int:
-        """Rows that an instruction names, or else those of its vertices, in the largest core."""
+        """Rows that an instruction names, or else the rows of its vertices, in the largest core."""
         if "row_limit" in fields:
             return fields["row_limit"]
         return len(self._job.plan.rows_of(fields["vertices"] - self._job.row_entries[0]))

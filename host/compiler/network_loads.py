@@ -109,7 +109,7 @@ def bound_traffic(source: Integers, destinations: Integers, planes: Integers,
     """The bound that injection, ejection and links set.
 
     Ejection counts a core's ports together: that a plane is tied to a port is the design's choice,
-    not a law. The links' loads are those of the planes chosen.
+    not a law. The links' loads are for the planes chosen.
 
     Parameters
     ----------

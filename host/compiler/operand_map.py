@@ -27,7 +27,7 @@ class Parts:
     name : Tensor
         The matrix.
     firsts : tuple of int
-        First panel of each piece; those of a dense matrix are panels.
+        First panel of each piece; pieces of a dense matrix are panels.
     sizes : tuple of int
         Entries of each piece in the operand buffer, in the core that needs most.
     stride : int
@@ -96,8 +96,9 @@ class OperandMap:
         return (0, held) if held < len(parts.sizes) else ()
 
     def starts(self, name: Tensor) -> tuple[int, ...]:
-        """Panels that what an instruction takes together must not reach across: where a
-        word-sparse matrix has an index, since it ends there; those of ``cuts`` for others.
+        """Panels at which an instruction has to end.
+
+        A word-sparse matrix has an index before each of them; other matrices have ``cuts``.
         """
         return self._starts.get(name, self.cuts(name))
 

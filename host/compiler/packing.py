@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Packs tensors and records into memory words, and back.
 
-A memory word is a row of ``Config.chunks`` little-endian ``uint32``; formats are those of
+A memory word is a row of ``Config.chunks`` little-endian ``uint32``; formats are in
 ``docs/blocks.md``.
 """
 

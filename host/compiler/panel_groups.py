@@ -51,7 +51,7 @@ def runs_of(parts: Sequence[Run], cuts: Sequence[int], held: int, tile: int,
     parts : sequence of Run
         Tiles that are to be reduced.
     cuts : sequence of int
-        Panels of the left operand that an instruction's panels must not reach across; those before
+        Panels of the left operand that an instruction's panels must not reach across; panels before
         the last one, of a dense operand, are in the operand buffer.
     held : int
         Panels of a group; 0 if there are none.

@@ -11,8 +11,8 @@ from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 
 __all__ = ["BACKWARD", "EVALUATE", "FORWARD", "PIECES", "UPDATE", "PieceProgram", "part_name"]
 
-#: Pieces: layers forward, the last one with the loss; backward, to gradients of which sums are
-#: kept; the update of parameters by sums that were kept; and an evaluation.
+#: Pieces: layers forward, the last one with the loss; layers backward, to kept sums of gradients;
+#: the update of parameters by kept sums; and an evaluation.
 PIECES = (FORWARD, BACKWARD, UPDATE, EVALUATE) = ("forward", "backward", "update", "evaluate")
 
 
@@ -38,7 +38,7 @@ class PieceProgram(Program):
     Attributes
     ----------
     crossing : dict
-        Piece to the tensors of which rows cross before its parts, None before those that need none.
+        Piece to the tensors whose rows cross before its parts; None for a part that needs none.
     """
 
     layers: range = range(0)

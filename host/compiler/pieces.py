@@ -48,8 +48,8 @@ class Pieces:
     layers : range
         Layers of the share, from 1.
     crossing : dict
-        Piece to the tensors of which rows of others have to be there before each of its parts; None
-        where none have to.
+        Piece to the tensors whose rows of others have to be there before each of its parts; None
+        for a part that needs none.
     """
 
     job: Job
@@ -90,8 +90,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     ----------
     model : InitialModel
         Network, recipe, sample and initial state. If several devices share the rows of the sample,
-        its place says so; its features then are those of the rows here, and of all rows that edges
-        come from if the first layer aggregates first.
+        its place says so; its features then are of the rows here, and of all rows that edges come
+        from if the first layer aggregates first.
     config : Config
         Configuration of the chip.
     layers : range
@@ -111,7 +111,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     shared = sample.rows_here.shared
     plan = SamplePlan(network, config, sample, capacity, layers=layers)
     labels = LabelFormat.of(model, several_samples=bool(capacity))
-    # Ranks are read beside rows of which all words are stored.
+    # Ranks are read beside rows whose words are all stored.
     dense = capacity or (shared and network.dropouts[0].threshold)
     features = Features(model, max(plan.feature_rows, plan.shared_rows), config,
                         word_sparse=not dense) if network.reads_features(layers) else None

@@ -6,7 +6,7 @@ roughly which are under way together. It goes through them in that order and giv
 whose links and ejection ports were used least of late, unless taking the planes in turn is nearly
 as good. All arithmetic is in integers: the choice is the same on every machine.
 
-What was used long ago does not matter, so the messages are cut into segments, each of which begins
+What was used long ago does not matter, so the messages are cut into segments, and each begins
 without loads.
 """
 

@@ -75,7 +75,7 @@ def program_length(network: Network, config: Config, rows: tuple[int, ...],
     rows : tuple of int
         Vertices of the input, and of every layer's output.
     names : iterable of str
-        Programs: ``PIECES``, or those of a whole network (``Program``).
+        Programs: ``PIECES``, or programs of a whole network (``Program``).
     layers : range
         Layers (from 1) that they are of; all of them if empty.
     square : bool

@@ -38,7 +38,7 @@ class Portion:
     Parameters
     ----------
     rows : range
-        Rows of those the parameter has in the weight bank, from a multiple of ``cores`` on.
+        Some of the parameter's rows in the weight bank, from a multiple of ``cores`` on.
     reduction_group : int
         The group they are reduced in.
     first_row : int

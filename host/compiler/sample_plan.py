@@ -110,7 +110,7 @@ class SamplePlan:
         Edges of the first sample, for any orders, if they have been compiled.
     ahead : bool
         Whether a step aggregates the next sample's input features: the edges of that aggregation,
-        and the numbers of its rows, lie apart from those of the sample that it trains on.
+        and the numbers of its rows, lie apart from the lists of the sample that it trains on.
     resident : bool
         Whether the features of the whole graph stay in memory, and send lists name rows of them.
     layers : range
@@ -131,7 +131,7 @@ class SamplePlan:
         Names of both regions of each list that there is twice. Made by ``place``.
     messages, roots : dict
         (layer, backward) to the ``emitter.PlacedMessages`` of each strip of rows that are
-        aggregated, and of rows that are added to those sums. Made by ``place``.
+        aggregated, and of rows that are added to these sums. Made by ``place``.
     traffic : dict
         "messages", "deliveries", "edges" and "imbalance" of one aggregation of a panel, as in
         ``Job``. Made by ``place``.
@@ -261,12 +261,12 @@ class SamplePlan:
 
     @staticmethod
     def rows_of_sample(sample: Sample) -> tuple[int, ...]:
-        """Rows of a sample's input, and of every layer's output, but those of others."""
+        """Rows of a sample's input, and of every layer's output, without rows of others."""
         return (sample.rows[-1],) * len(sample.rows) if sample.rows_here.shared else sample.rows
 
     @staticmethod
     def _with_others(sample: Sample) -> dict[Hashable, int]:
-        """Rows that edges come from, and transposed ones, with those of others."""
+        """Rows that edges come from, and transposed ones, with rows of others."""
         return {("with others", transposed):
                 sample.rows[-1] + sample.rows_here.halo_rows(transposed=transposed)
                 for transposed in (False, True)}

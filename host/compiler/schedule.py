@@ -2,11 +2,11 @@
 """Orders a program's instructions so that engines overlap, each waiting for just what it needs.
 
 Every instruction states what it reads and writes, and how long it takes. From that follows a graph
-of dependencies, and from the graph some orders (``issue_orders``), of which the one is taken that
-the cycle model finishes first. An engine runs one instruction at a time, so what may still be under
-way when an instruction is issued is at most the last instruction of each engine, and the arrivals
-that GRADIENT and UPDATE announce. An instruction waits for those engines of which something
-conflicts with it, and for no others.
+of dependencies, and from the graph some orders (``issue_orders``). The order that the cycle model
+finishes first is taken. An engine runs one instruction at a time, so what may still be under way
+when an instruction is issued is at most the last instruction of each engine, and the arrivals that
+GRADIENT and UPDATE announce. An instruction waits for engines that have a conflicting instruction,
+and for no others.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -60,14 +60,14 @@ class Schedule:
             writes: Iterable[Name] = (), follows: Iterable[Name] = (),
             accumulators: Accumulators | None = None, opens: Tensor | None = None,
             label: Tensor | None = None, **operands: int) -> None:
-        """Add an instruction to the program, after those that it depends on.
+        """Add an instruction to the program, after the instructions that it depends on.
 
         Parameters
         ----------
         opcode : isa.Opcode
             What to do.
         fields : dict, optional
-            Fields of the instruction, besides ``operands``.
+            Fields of the instruction, in addition to ``operands``.
         duration : Duration, optional
             Cycles it is expected to take.
         reads, writes : iterable of hashable
@@ -78,7 +78,7 @@ class Schedule:
         accumulators : Accumulators, optional
             What it adds to or takes out; becomes the field ``buffer``.
         opens : Tensor, optional
-            The one that the first instruction to be issued with this name has to open; becomes
+            The entry that the first instruction to be issued with this name has to open; becomes
             the field ``open``.
         label : Tensor, optional
             Entered into ``labels``.
@@ -107,7 +107,7 @@ class Schedule:
 
 
 def _issue(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
-    """Instructions in order, as they are issued."""
+    """Instructions in order, in their issued form."""
     waits = _Waits(buffers)
     opened: set[Tensor] = set()
     for instruction in order:
@@ -166,7 +166,7 @@ def _chain(instruction: Instruction, writers: Mapping[Name, Instruction]) -> Non
 
 
 def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction] | None) -> None:
-    """Make those who take accumulators follow those who add.
+    """Make instructions that take accumulators follow the instructions that add to them.
 
     The schedule must not get stuck with all buffers in use, so nothing may need another buffer
     between the additions and the taking. Reductions may: they take a single buffer at a time, the

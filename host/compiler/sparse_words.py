@@ -2,7 +2,7 @@
 """Packs a matrix word-sparse: only its non-zero words, each with its row.
 
 Words are stored panel by panel; an index tells where the words of each panel lie. The formats are
-those of ``docs/blocks.md``.
+in ``docs/blocks.md``.
 """
 
 from dataclasses import dataclass

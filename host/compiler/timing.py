@@ -2,8 +2,8 @@
 """How long instructions take, and what they move.
 
 A formula for each, from what the hardware does. Latencies that blocks hold by their pipelines are
-those of ``rtl.limits``; the constants here are what the bench found between them. Times are
-those of an instruction on its own; ``demands`` say what it shares with others (``execution``).
+in ``rtl.limits``; the bench found the constants here between them. Times are of an instruction on
+its own; ``demands`` say what it shares with others (``execution``).
 """
 
 import math
@@ -40,7 +40,7 @@ __all__ = ["Duration", "Timing", "issue_interval", "turnaround"]
 _READER, _CROSSBAR = 5, 2
 #: Cycles from issue to the engine's start, and from its end until all cores know.
 _CONTROL = 4
-#: Cycles of a router, and of all that a flit passes besides: injection and ejection.
+#: Cycles of a router, and of injection and ejection together.
 _HOP, _PORTS = 3, 3
 #: Cycles of an AGGREGATE that fetches edges and nothing else.
 _PREFETCH = 4
@@ -51,15 +51,15 @@ _AGGREGATE = 19
 _ARRAY_START, _BUFFER_START, _BYPASS_START = 3, 3, 6
 #: Cycles from an array's sums, and from new weights, to their flits.
 _REDUCE, _BROADCAST = 4, 2
-#: Cycles from DRAIN's start to its first row, and those of a mask's reader that they hide.
+#: Cycles from DRAIN's start to its first row, and cycles of a mask's reader that they hide.
 _DRAIN_START, _MASK_HIDDEN = 14, 6
-#: Cycles of LOSS's four stages, but for those that a row's groups take, and its trees: of maxima
-#: and of sums, with a register every two levels.
+#: Cycles of LOSS's four stages, without the cycles that a row's groups take, and its trees: of
+#: maxima and of sums, with a register every two levels.
 _LOSS_STAGES, _LOSS_TREES = 38, 2
 #: Cycles of an UPDATE from its state to its first element, and from the last one to its write.
 _UPDATE_ENDS = 9
-#: Cycles of a refresh of a channel that stalls, share of those without one, share in which it moves
-#: a word, and in which it takes a request.
+#: Cycles of a refresh of a channel that stalls, share of the cycles without one, share in which it
+#: moves a word, and in which it takes a request.
 _REFRESH = 88
 _REFRESHED = 1 - _REFRESH / 975
 _STALLED_RATE, _STALLED_REQUESTS = _REFRESHED * 15 / 16, _REFRESHED * 3 / 4
@@ -160,7 +160,7 @@ class Timing:
                   ahead: float = 0, visible: int = 0, demands: Mapping[str, float] | None = None,
                   words: tuple[float, float] = (0, 0), work: dict[str, int] | None = None,
                   ) -> Duration:
-        """``words`` are those of the two channels, in the busiest core."""
+        """The duration with ``words`` in the two channels, in the busiest core."""
         demands = dict(demands or {})
         for channel, count in enumerate(words):
             if count:

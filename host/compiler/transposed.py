@@ -39,7 +39,7 @@ def transpose(starts: IntArray, columns: npt.NDArray[np.int32], data: IntArray,
     columns, data : (E,) array of int32 and int64
         Column and value of each entry.
     new_starts : (C + 1,) array of int64
-        Zeros; gets where those of each column start.
+        Zeros; gets the start of each column's entries.
     new_columns, new_data : (E,) array of int32 and int64
         Get the row and the value of each, column by column.
     """

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verifies a compiled program: every instruction stays within what lies where it reads and writes.
 
-The chip does as it is told. An instruction that reads beyond an index waits for words that never
-come, and one that writes beyond its matrix changes another one. The compiler means to emit neither;
-this looks at what it did emit, without its means.
+The chip does not check. An instruction that reads beyond an index waits for words that never come,
+and an instruction that writes beyond its matrix changes another matrix. The compiler means to emit
+neither; this looks at what it did emit, without its means.
 """
 
 from collections.abc import Callable, Iterable
@@ -147,7 +147,7 @@ class _Checks:
         """Check rows of a core's accumulators, or reduction rows, which all cores share."""
         rows, config = self._config.accumulator_rows, self._config
         if not access.field:
-            if "row_limit" in entry:  # where rows are added by edges, those say which
+            if "row_limit" in entry:  # where rows are added by edges, the edges say which
                 self._within(access, entry, entry["row_limit"], rows)
             return
         if access.mode == Mode.TAKE:
@@ -195,7 +195,7 @@ class _Checks:
         return self._starts[kind, address]
 
     def _rows(self, entry: dict[str, int]) -> range:
-        """Rows that an instruction names, or else those of its vertices, of the largest core."""
+        """Rows that an instruction names, or else the rows of its vertices, of the largest core."""
         if "row_limit" in entry:
             return range(entry["row_start"], entry["row_start"] + entry["row_limit"])
         return self._job.plan.rows_of(entry["vertices"] - self._job.row_entries[0])

@@ -14,9 +14,9 @@ __all__ = ["RowTable", "Strip", "Vertices", "strips_of"]
 
 
 class RowTable:
-    """Ranges of rows of which a core's numbers are in its row table.
+    """Ranges of rows whose numbers in a core are in its row table.
 
-    A range is of a level: a set of vertices, of which there may be more or fewer in each sample.
+    A range is of a level: a set of vertices; their number varies from sample to sample.
     """
 
     def __init__(self) -> None:

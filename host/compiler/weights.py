@@ -58,7 +58,7 @@ class Weights:
 
     @property
     def state_values(self) -> int:
-        """32-bit values of state that a weight has, of kept sums besides."""
+        """32-bit values of a weight's state, and of its kept sums."""
         return (3 if self.adam else 2) + (2 if self.kept else 0)
 
     def parts(self, rows: range) -> Iterator[tuple[int, range]]:

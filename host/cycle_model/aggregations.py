@@ -177,7 +177,7 @@ def degree_counts(sources: int, edges: int, law: str) -> tuple[IntArray, IntArra
     """
     if sources > _COUNTED:
         values, counts = degree_counts(_COUNTED, round(edges * _COUNTED / sources), law)
-        # Those of fewer entries come last.
+        # Sources of fewer entries come last.
         ends = np.rint(np.cumsum(counts[::-1]) * (sources / _COUNTED)).astype(np.int64)
         return values, np.diff(ends, prepend=0)[::-1]
     each = 1 if edges >= sources else 0

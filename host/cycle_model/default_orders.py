@@ -20,14 +20,14 @@ from hypercast.rtl.isa import ADDRESS_WIDTH, BASE_WIDTH, TENSOR_WIDTH
 
 __all__ = ["YARDSTICK", "default_orders", "expected_workload", "panel_words"]
 
-#: The chip whose cycles decide: that of the largest boards, with all memory that a chip can have.
+#: The chip whose cycles decide: the largest boards' chip, with all memory that a chip can have.
 YARDSTICK = PRESETS["vcu128"].replace(
     weight_rows=1 << BASE_WIDTH, channel_words=1 << ADDRESS_WIDTH, program_rows=LARGEST_PROGRAM,
     tensors=1 << TENSOR_WIDTH)
 #: How hard schedules try: trying harder tells little more.
 _TRIALS = 1
-#: Chips of few lanes have more panels, of which they gather each. So what is about as fast on this
-#: one combines first.
+#: Chips of few lanes have more panels, and gather each of them. So if both orders are about as fast
+#: on this chip, products are combined first.
 _SPARED = 0.02
 
 
@@ -132,8 +132,7 @@ def panel_words(features: FloatMatrix) -> IntArray:
 
 
 def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:
-    """Words of every core and panel if only those that are not zero are stored, as ``Features`` has
-    them; None if all are.
+    """Words of every core and panel that ``Features`` stores, if zeros are left out; None if not.
     """
     rows = -(-vertices // config.cores)
     counts = np.maximum(-(-words // config.cores), 1)

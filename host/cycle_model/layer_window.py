@@ -13,7 +13,7 @@ __all__ = ["layer_window"]
 
 
 def layer_window(workload: Workload, layers: Sequence[int]) -> Workload:
-    """The workload of some layers, each of which reads the one before, as if there were no others.
+    """The workload of some layers in a chain, as if there were no others.
 
     If they are not the first ones, they read their input as a batch's features are read. The last
     of them ends with the loss. With jumping knowledge, a linear layer takes their outputs, too.
@@ -66,7 +66,7 @@ def _part(network: Network, layers: Sequence[int]) -> Network:
 
 @dataclass(frozen=True)
 class _Moved:
-    """Aggregations of some layers, the first of which is number 1.
+    """Aggregations of some layers; the first of them becomes number 1.
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ class _Moved:
     layers : tuple of int
         The layers.
     count : int
-        Layers of the part: one that is added sums nothing over neighbours.
+        Layers of the part: added layers sum nothing over neighbours.
     """
 
     whole: Aggregations

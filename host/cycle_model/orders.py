@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chooses the order of every layer's products: that of the fewest predicted cycles."""
+"""Chooses the order of every layer's products: the one with the fewest predicted cycles."""
 
 import itertools
 from collections.abc import Sequence
@@ -16,11 +16,11 @@ from hypercast.rtl.limits import group_size
 
 __all__ = ["choose_orders"]
 
-#: By how much a schedule that tries many orders of instructions may be shorter than one that does
-#: not (``issue_orders``), as against others; and one that tries a few than one that tries one.
+#: By how much a schedule may be shorter if many orders of instructions are tried (``issue_orders``)
+#: instead of a few; and if a few are tried instead of one.
 _NEAR, _CLOSE = 1.05, 1.003
 #: Networks of more layers are predicted with fewer trials: programs are longer, and pairs more. In
-#: those of more than ``_CAREFUL_LAYERS * TRIALS`` layers, fewer are predicted with any.
+#: networks of more than ``_CAREFUL_LAYERS * TRIALS`` layers, fewer are predicted with any.
 _CAREFUL_LAYERS = 2
 #: Layers that are predicted together: what an order costs depends on the neighbouring ones.
 _WINDOW = 4
@@ -34,12 +34,11 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
                   spared: float = 0.0) -> Workload:
     """The workload with the orders of the fewest cycles.
 
-    What an order costs depends on the neighbouring layers: pairs of a layer and one that reads it
-    are tried, first to last, beginning with convolutions that all combine first. A pair is
-    predicted with the layers next to it, as if there were no others, so that the work is linear in
-    the layers; and pairs that are alike, with neighbours that are, are predicted once. Input
-    features with dropout are another matrix in every step, so the layers that read them combine
-    first.
+    What an order costs depends on the neighbouring layers: pairs of a layer and its reader are
+    tried, first to last, beginning with convolutions that all combine first. A pair is predicted
+    with the layers next to it, as if there were no others, so that the work is linear in the
+    layers; and pairs that are alike, with neighbours that are, are predicted once. Input features
+    with dropout are another matrix in every step, so the layers that read them combine first.
 
     Parameters
     ----------
@@ -85,7 +84,7 @@ def choose_orders(workload: Workload, *, trials: int | None = None,
 
 
 def _alike(window: Workload, begin: int, place: int) -> _Alike:
-    """What decides the orders of a pair, the first layer of which has ``place`` (from 0).
+    """The properties that decide the orders of a pair, whose first layer has ``place`` (from 0).
 
     Instructions work on panels of columns, the loss on groups of logits: how many there are is all
     that features and classes decide. What weights are multiplied by decides nothing.
@@ -104,10 +103,10 @@ def _alike(window: Workload, begin: int, place: int) -> _Alike:
 
 def _best(workload: Workload, candidates: Sequence[tuple[str, ...]],
           trials: int, spared: float) -> tuple[str, ...]:
-    """The orders of the fewest cycles, or those that aggregate first less and are nearly as fast.
+    """The orders of the fewest cycles, or orders that aggregate first less and are nearly as fast.
 
-    All are predicted with a single order of instructions, which tells nearly as well which are
-    faster as many do. Only those that are nearly the fastest are predicted with more trials.
+    All are predicted with a single order of instructions, which ranks them nearly as well as many
+    do. Only the nearly fastest orders are predicted with more trials.
     """
     near: Sequence[tuple[str, ...]] = candidates
     cycles: dict[tuple[str, ...], int] = {}

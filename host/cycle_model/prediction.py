@@ -180,8 +180,8 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
         aggregates_features = workload.network.aggregates_features(layer)
         for backward in (False,) if aggregates_features else (False, True):
             entry = vertices[layer if backward else layer - 1].entry
-            # Strips of the same load have the same edges: those of a symmetric matrix, both ways,
-            # unless they are of different batches.
+            # Strips of the same load have the same edges: a symmetric matrix's, both ways, unless
+            # they belong to different batches.
             ahead = workload.ahead and layer == 1
             indexed = workload.indexed and layer == 1
             keys = [(strip, load, ahead) for strip, load in enumerate(loads(layer, backward))]

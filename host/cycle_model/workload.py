@@ -74,7 +74,7 @@ class Workload:
         Parameters
         ----------
         adjacency : scipy.sparse array
-            (V, V) mantissas of the edges as they are aggregated, loops included, in rank order.
+            (V, V) mantissas of the aggregated edges, loops included, in rank order.
         root_weight : int
             ``Sample.root_weight`` of rows that are added; the larger, the more edges.
         **known
