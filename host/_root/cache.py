@@ -22,7 +22,7 @@ __all__ = ["cache_folder", "distrust", "ensure", "find_entry"]
 
 #: In an entry: the SHA-256 of all else in it.
 _DIGEST = "sha256"
-#: Besides an entry: where it is being made, and what the process that does so holds.
+#: Beside an entry: the folder where it is being made, and the lock of the process that makes it.
 _BUILD, _LOCK = ".build", ".lock"
 #: Bits of a mode that let others write.
 _WRITABLE = stat.S_IWGRP | stat.S_IWOTH
@@ -103,7 +103,7 @@ def find_entry(kind: str, name: str, *, root: Path | None = None) -> Path | None
     Parameters
     ----------
     kind, name, root
-        As those of ``ensure``.
+        As of ``ensure``.
     """
     entries = (place / kind / name for place in _places(root))
     return next((entry for entry in entries if not distrust(entry.parent) and _whole(entry)), None)

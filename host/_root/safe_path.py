@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How this Python starts others: without the current folder among those that modules come from.
+"""Starts of other Pythons by this one, without the current folder in their paths of modules.
 
 Else a file of the user, such as ``csv.py``, would be executed in the place of a module.
 """

@@ -69,21 +69,20 @@ class Assignment:
     in_flight : tuple of int
         With layers: micro-batches that each board has begun and not done, at most.
     smoothing : float, optional
-        With a graph in parts: if it is given, rows of other boards are those of the step before, or
-        a running mean that keeps this share of itself in each step. The bits are not those of one
-        board, but of as many parts.
+        With a graph in parts: if it is given, rows of other boards are taken from the step before,
+        or are a running mean that keeps this share of itself in each step. The bits differ from one
+        board's. They depend on the number of parts.
     versions : int
         With layers: versions of the weights. With 2, gradients are of weights one step older, so
-        that a step begins while the one before is under way. The bits are not those of exact
-        training.
+        that a step begins while the one before is under way. The bits differ from exact training.
     stages : int
         With layers: if it is not 0, weights are stashed as by so many boards, so that gradients of
-        layers in stage ``i`` are of weights ``stages - i`` steps older. The bits are those of so
-        many stages, on any number of boards; those of one stage are exact.
+        layers in stage ``i`` are of weights ``stages - i`` steps older. The bits depend on the
+        number of stages, not of boards; with one stage they are exact.
     chunks : int
         With layers of a whole graph: if it is not 0, the vertices go through them in so many
-        chunks. Each takes rows of the step before of those to come. The bits are those of so many
-        chunks, on any number of boards.
+        chunks. Each takes rows of later chunks from the step before. The bits depend on the number
+        of chunks, not of boards.
     """
 
     scheme: str | None = None
@@ -109,7 +108,7 @@ class Assignment:
 
 
     def complete(self, sampling: Sampling) -> Self:
-        """This assignment with a scheme, that of the sampling if none is given.
+        """This assignment with a scheme: the sampling's, if none is given.
 
         Raises
         ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cuts a row of costs, such as those of layers, into runs that are about as large."""
+"""Cuts a row of costs, of layers for instance, into runs that cost about as much."""
 
 from collections.abc import Sequence
 
@@ -40,8 +40,8 @@ def runs_of_layers(network: Network, sample: Sample, boards: int,
                    planned: Sequence[range] = ()) -> list[range]:
     """The layers of each board, from 1, in order.
 
-    They are those that are planned for so many boards, or else runs that multiply and add about
-    as much. There are as many layers as boards, or more.
+    They are planned for so many boards, or else they are runs that multiply and add about as much.
+    There are as many layers as boards, or more.
     """
     if len(planned) == boards:
         return [*planned]

@@ -77,8 +77,8 @@ class Board:
 
 
 #: Keys of a section, and their types. Each board is compared with each other one, so a thousand are
-#: many. A chip has a clock of 1 kHz to 100 GHz, and up to a petabyte. The ways to it are
-#: those of ``ClusterLink``.
+#: many. A chip has a clock of 1 kHz to 100 GHz, and up to a petabyte. The ways to it are as in
+#: ``ClusterLink``.
 _HINTS = {
     "board": str, "count": Annotated[int, Within(1, MOST_BOARDS)], "preset": str,
     "megahertz": Annotated[float, Within(1e-3, 1e5)],

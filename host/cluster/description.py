@@ -21,7 +21,7 @@ __all__ = ["CLUSTERS", "Cluster", "Connection", "load_cluster"]
 _SECTIONS = ("boards", "links")
 _LINK_HINTS = {"gigabits": GIGABITS, "microseconds": MICROSECONDS, "boards": tuple[str, ...],
                "direct": bool}
-#: Pairs of boards that all links join: those of a few switches of as many boards as there can be.
+#: Most pairs of boards that all links join: a few switches, each with as many boards as can be.
 _MOST_PAIRS = 4 * MOST_BOARDS**2
 
 

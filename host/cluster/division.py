@@ -29,7 +29,7 @@ class Division:
     cut : int
         Edges between boards.
     vertex_work : int
-        Edges that a vertex counted for besides its own when work was balanced.
+        Edges that a vertex counted for, in addition to its own, when work was balanced.
     """
 
     boards: IntArray
@@ -48,13 +48,13 @@ class Division:
         Parameters
         ----------
         adjacency : scipy.sparse.csr_array
-            (V, V) edges, row i holding those towards vertex i.
+            (V, V) edges, row i holding the edges towards vertex i.
         boards : int
             How many there are.
         parts : sequence of float
             Which share of the work each of them is to have; as much each if none are given.
         vertex_work : int
-            How many edges a vertex counts for besides its own, see ``vertex_work``.
+            How many edges a vertex counts for in addition to its own, see ``vertex_work``.
 
         Raises
         ------
@@ -129,7 +129,7 @@ def _bisect(graph: SparseArray, weights: IntArray, vertices: IntArray, boards: r
 
 
 def _halves(graph: SparseArray, weights: IntArray, share: float) -> Sequence[int]:
-    """0 or 1 for each vertex: those of 0 have about this share of all weights."""
+    """0 or 1 for each vertex: vertices with 0 have about this share of all weights."""
     try:
         import pymetis
     except ImportError as error:

@@ -11,7 +11,7 @@ _LANES, _EDGES = 16, 2
 
 
 def vertex_work(network: Network) -> int:
-    """How many edges a vertex counts for besides its own, so that boards have as much to do.
+    """How many edges a vertex counts for in addition to its own, so that boards have as much to do.
 
     A core multiplies a panel of a row by a panel of the weights in ``lanes`` cycles for ``lanes``
     rows; it adds up ``eject`` panels of edges in one. Where features are many, and edges few, that
@@ -24,7 +24,7 @@ def vertex_work(network: Network) -> int:
     """
     products = columns = 0
     for number in range(1, len(network.layers) + 1):
-        # Forward, for the gradient of weights, and for that of the inputs.
+        # Forward, for the gradient of weights, and for the gradient of the inputs.
         passes = 3 if number > 1 else 2
         products += passes * sum(
             weight.shape[0] * weight.shape[1] for weight in network.weights(number))

@@ -12,8 +12,8 @@ __all__ = ["weight_staleness"]
 def weight_staleness(assignment: Assignment, model: InitialModel) -> tuple[int, ...]:
     """The staleness of each layer, as of ``OlderWeightsGnn``; empty if no weights are older.
 
-    It depends on the number of stages, not on that of boards. The stages have the runs of layers
-    that as many boards would have. There are as many layers as stages, or more.
+    It depends on the number of stages, not of boards. The stages have the runs of layers that as
+    many boards would have. There are as many layers as stages, or more.
     """
     layers, stages = len(model.network.layers), assignment.stages
     if stages > 1:

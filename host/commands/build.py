@@ -113,7 +113,7 @@ def _manifest(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str
     from hypercast.rtl.export.manifest import manifest
 
     described = manifest(config, ExportOptions(external=name not in SERIAL_BOARDS))
-    if name not in ZYNQ_BOARDS:  # names and ports are those of an exported chip
+    if name not in ZYNQ_BOARDS:  # names and ports are an exported chip's
         for key in ("top", "prefix", "ports", "external_memory"):
             del described[key]
     return {"board": name, "fpga": _BOARDS[name].fpga, "debug": debug, "bulk": bulk,

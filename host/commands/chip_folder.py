@@ -24,7 +24,7 @@ _REMEDY = "take another folder, by -o, or remove what is there"
 
 
 def require_chip_folder(folder: Path, description: Mapping[str, Any]) -> None:
-    """Make a folder for the files of a chip; refuse it if it has those of another one.
+    """Make a folder for the files of a chip; refuse it if it has another chip's files.
 
     Parameters
     ----------

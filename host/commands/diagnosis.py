@@ -61,7 +61,7 @@ class Check(NamedTuple):
 
 
 def examine() -> list[Check]:
-    """All checks, those required first."""
+    """All checks, required ones first."""
     checks = [_python(), _name(), *_packages(), _compiler(), _cache(), _verilator(), _icarus(),
               _python_library()]
     return sorted(checks, key=lambda check: not check.required)

@@ -53,8 +53,8 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
 
     Fastest is that with the shortest training step on DATASET.
 
-    Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Cycles are
-    those of the cycle model (see hypercast model), area that of the area model (see hypercast area
+    Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Cycles come
+    from the cycle model (see hypercast model), area from the area model (see hypercast area
     --estimate). Energy is an estimate, too; docs/explore.md says of what.
     """
     from hypercast.host.eda.exploration import explore as search

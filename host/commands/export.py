@@ -22,7 +22,7 @@ __all__ = ["export"]
 def export(trainer: Trainer, output: Path, as_json: bool) -> None:
     """Write the weights of a run for PyTorch.
 
-    RUN is the folder of `hypercast train --run RUN`. Weights are float32. Their names are those of
+    RUN is the folder of `hypercast train --run RUN`. Weights are float32. They are named as in
     PyTorch Geometric's models GCN, GraphSAGE and GIN.
     """
     trainer.save_weights(output)

@@ -63,8 +63,8 @@ class _EndedError(BaseException):
 def interruptible(function: Command) -> Command:
     """Decorator: a signal that ends a program ends the command with one line that says which.
 
-    The command has ``folder`` and ``resume`` of ``Resumption``. The exit status is that of shells
-    for the signal. One of several processes ends as the system has it: who started it says so.
+    The command has ``folder`` and ``resume`` of ``Resumption``. The exit status is the shells' for
+    the signal. One of several processes ends as the system has it: who started it says so.
     """
     @functools.wraps(function)
     def wrapped(*args: Any, folder: Path | None, resume: bool, **kwargs: Any) -> None:

@@ -62,8 +62,8 @@ def noc(pattern: str | None, graph: str | None, panels: int | None, dimensions: 
         plot: Path | None, waves: Waves | None, as_json: bool) -> None:
     """Send traffic through the simulated network.
 
-    Shows cycles, their bound, latencies, and how busy links are. The traffic is that of PATTERN
-    (unicast if there is none), or of --graph.
+    Shows cycles, their bound, latencies, and how busy links are. The traffic follows PATTERN
+    (unicast if there is none), or --graph.
     """
     if graph and (pattern or messages):
         raise click.UsageError("with --graph, the graph says who sends what; leave out PATTERN and "

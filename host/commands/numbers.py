@@ -17,9 +17,9 @@ __all__ = ["numbers"]
 def numbers(trainer: Trainer, as_json: bool) -> None:
     """Show exponent, range and error of each tensor of a run.
 
-    RUN is the folder of `hypercast train --run RUN`. Saturations are shown, too. All are those of
-    the training step that would follow the run's last, or best, epoch. Errors are relative, and
-    include those of the tensors before.
+    RUN is the folder of `hypercast train --run RUN`. Saturations are shown, too. All are of the
+    training step that would follow the run's last, or best, epoch. Errors are relative, and include
+    errors of the tensors before.
     """
     found = trainer.numbers()
     if as_json:

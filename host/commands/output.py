@@ -22,7 +22,7 @@ __all__ = ["make_console", "print_table"]
 _WIDE = 10_000
 #: Columns that a text in a table has at least, however narrow the terminal is.
 _NARROW = 16
-#: What a column takes besides: a space on each side, and a line.
+#: Width that a column takes beyond its text: a space on each side, and a line.
 _SPACE = 3
 _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?%?")
 
@@ -30,8 +30,8 @@ _NUMBER = re.compile(r"[-+]?[\d,.]+(e[-+]?\d+)?%?")
 def make_console(*, errors: bool = False) -> Console:
     """The console of standard output, or of standard ``errors``.
 
-    Text is printed as it is: without markup, and a sentence is one line. Colours, and lines that
-    change, are for terminals only.
+    Text is printed without markup, and a sentence is one line. Colours, and lines that change, are
+    for terminals only.
     """
     live = _shows_changes(sys.stderr if errors else sys.stdout)
     return Console(stderr=errors, soft_wrap=True, markup=False, emoji=False, highlight=False,
@@ -42,8 +42,8 @@ def make_console(*, errors: bool = False) -> Console:
 def _shows_changes(stream: TextIO) -> bool:
     """Whether a stream is a terminal whose reader wants colours and lines that change.
 
-    mpirun gives processes a terminal even where what they print goes to a file. Those that
-    ``--boards`` starts are told by ``TTY_COMPATIBLE`` where it goes.
+    mpirun gives processes a terminal even where what they print goes to a file. Processes that
+    ``--boards`` starts are told by ``TTY_COMPATIBLE`` where their output goes.
     """
     if os.environ.get("TERM") in ("dumb", "unknown") or os.environ.get("NO_COLOR") \
             or os.environ.get("CI", "") not in ("", "0", "false"):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a command is doing, for those who wait: a line that changes, or lines now and then."""
+"""A command's progress, for people who wait: a line that changes, or lines now and then."""
 
 import time
 from types import TracebackType
@@ -46,7 +46,7 @@ class ProgressText:
     text : str
         What goes on first.
     console : rich.console.Console, optional
-        The terminal that is written to; by default that of standard error.
+        The terminal that is written to; by default the terminal of standard error.
     lines : bool
         Whether lines are written where no terminal is: not by one of several processes.
     """

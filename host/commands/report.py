@@ -19,7 +19,7 @@ __all__ = ["report", "write_report"]
 def report(folder: Path, output: Path | None, as_json: bool) -> None:
     """Draw a run as one self-contained HTML page.
 
-    FOLDER is that of `hypercast train --run FOLDER`.
+    FOLDER was written by `hypercast train --run FOLDER`.
     """
     path = write_report(folder, output)
     size = path.stat().st_size

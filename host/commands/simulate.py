@@ -98,7 +98,7 @@ def _to_a_terminal(path: Path) -> bool:
 
 @contextlib.contextmanager
 def _link_terminal(link: Path, name: str) -> Iterator[None]:
-    """A symbolic link to a terminal; one that an earlier simulation has left is replaced."""
+    """A symbolic link to a terminal; a link that an earlier simulation has left is replaced."""
     if _to_a_terminal(link):
         link.unlink()
     link.symlink_to(name)

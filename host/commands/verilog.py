@@ -34,7 +34,7 @@ def verilog(config: Config, output: Path, memory: str, top_name: str, prefix: st
             sources: bool, no_ultra_ram: bool, as_json: bool) -> None:
     """Write the chip as Verilog, with what describes it to tools.
 
-    NAME is that of the top module. A folder that has the files of another chip is refused.
+    NAME is the top module's name. A folder that has the files of another chip is refused.
 
     \b
     NAME.v             the chip

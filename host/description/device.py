@@ -13,8 +13,8 @@ from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
 __all__ = ["DEVICES", "EVALUATORS", "ON_DEVICE", "ON_HOST", "Device"]
 
-#: Names of the devices that every machine has; besides, there are boards on serial ports, on
-#: PCIe, and around the processor.
+#: Names of the devices that every machine has. Other devices are boards on serial ports, on PCIe,
+#: and around the processor.
 DEVICES = ("reference", "rtl")
 #: What can evaluate parameters that are trained on samples.
 EVALUATORS = (ON_HOST, ON_DEVICE) = ("host", "device")

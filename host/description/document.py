@@ -69,7 +69,7 @@ def read_document(path: Path) -> Document:
         raise DescriptionError(f"{path}: {text}; correct the file") from error
 
 
-#: In TOML, a key; the line of a section; and how that of a key begins.
+#: In TOML: a key; the line of a section; and the beginning of the line of a key.
 _KEY = r"""(?:[\w-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _HEADER = re.compile(rf"\s*\[\s*{_KEY}(?:\s*\.\s*{_KEY})*\s*\]")
 _ENTRY = re.compile(rf"\s*{_KEY}\s*=")
@@ -107,7 +107,7 @@ class _Loader(yaml.SafeLoader):  # type: ignore[misc]  # PyYAML has no types
     no is a text. References to other values are not taken: a short file could make large ones.
     """
 
-    #: Empty: patterns of plain values are added below, instead of those of YAML 1.1.
+    #: Empty: patterns of plain values are added below, instead of YAML 1.1's.
     yaml_implicit_resolvers: ClassVar[dict[str, list[tuple[str, re.Pattern[str]]]]] = {}
 
     def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:

@@ -21,8 +21,8 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, 
 
 __all__ = ["AUTO", "FASTEST", "ORDERS", "Model"]
 
-#: Orders of products that are chosen: by network and graph, the same on all chips, or those of the
-#: fewest predicted cycles on the chip that trains.
+#: Ways to choose orders of products: by network and graph, the same on all chips, or by the fewest
+#: predicted cycles on the chip that trains.
 AUTO, FASTEST = "auto", "fastest"
 ORDERS = (AUTO, FASTEST, COMBINE_FIRST, AGGREGATE_FIRST)
 #: More than these is a slip, and no machine's memory.
@@ -79,7 +79,7 @@ class Model:
     order: tuple[str, ...] = (AUTO,)
     weights: str | None = None
 
-    if TYPE_CHECKING:  # what may be given, of which one value holds for all layers
+    if TYPE_CHECKING:  # lists may be given; a single value holds for all layers
         def __init__(self, name: str = "gcn", layers: int | None = None,
                      hidden: int | Sequence[int] = 16, dropout: float | Sequence[float] = 0.5,
                      residual: bool = False, jumping: bool = False, alpha: float | None = None,

@@ -44,7 +44,7 @@ class BoardReport:
     used, available : dict
         Cells of the FPGA, by kind.
     blocks : dict
-        ``Area`` of each block with all it contains, by module name; that of one core.
+        ``Area`` of each block with all it contains, by module name; for a core, of one of them.
     seed : int
         Seed of the placement: the first one that meets the clock, or else the fastest one; the
         first one tried is 1.

@@ -19,7 +19,7 @@ WIRES = "wires of {}"
 SYSTOLIC = "array.array"
 #: Blocks whose blocks are parts: Yosys' time grows faster than a design.
 _TAKEN_APART = ("core", "array")
-#: Of the name of a block of which there are several.
+#: The end of a block's name, if there are several such blocks.
 _NUMBER = re.compile(r"(?:_|\$)\d+$")
 
 
@@ -30,7 +30,7 @@ class Part:
     Parameters
     ----------
     name : str
-        Name of the block, without the number of one of which there are several.
+        Name of the block; if there are several, without the number.
     design : str
         RTLIL text, as ``ModuleTexts.alone`` gives it.
     """

@@ -17,7 +17,7 @@ __all__ = ["step_energy"]
 #: bits and 0.1 pJ for 32 bits (Horowitz, ISSCC 2014, 45 nm).
 _MULTIPLY, _ADD = 0.2 / 8**2, 0.1 / 32
 #: pJ per bit of a memory of 8 KiB, from which it grows with the root of the size: 10 pJ for 64 bits
-#: of 8 KiB, 100 pJ for those of 1 MiB (Horowitz, ISSCC 2014).
+#: of 8 KiB, 100 pJ for 64 bits of 1 MiB (Horowitz, ISSCC 2014).
 _MEMORY, _MEMORY_BITS = 10 / 64, 8 * 8192
 #: pJ per bit of HBM2 (O'Connor et al., Fine-Grained DRAM, MICRO 2017).
 _HBM = 3.9

@@ -32,12 +32,12 @@ MakeWorkload: TypeAlias = Callable[[Config], Workload]
 #: Values of the fields that give a chip its shape.
 _SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 2, 4),
            "eject": (1, 2, 4)}
-#: Fields that are doubled and halved. What the cycle model does not see is left as it is:
-#: ``buffer_depth``, ``read_buffer``.
+#: Fields that are doubled and halved. The cycle model does not see ``buffer_depth`` and
+#: ``read_buffer``, so these are not varied.
 BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
 #: Fields that are raised where a step does not fit.
 _CAPACITIES = ("weight_rows", "channel_words")
-#: Fields of which memories' sizes follow.
+#: Fields that decide the sizes of memories.
 _SIZES = (*BUFFERS, *_CAPACITIES)
 #: What the estimates grow with, whatever a configuration is: memories may become another kind of
 #: RAM where they are larger.
@@ -97,7 +97,7 @@ def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 def explore(target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
             progress: Callable[[str], None] = lambda text: None) -> list[Candidate]:
-    """Configurations that fit, but for those that contain one which is as fast.
+    """Configurations that fit, without those that contain a configuration which is as fast.
 
     Parameters
     ----------
@@ -140,7 +140,7 @@ def _shapes(base: Config, fixed: Mapping[str, int]) -> Iterator[Config]:
 
 
 class _Search:
-    """Candidates by configuration; ``reason`` says why one that does not fit does not."""
+    """Candidates by configuration; if one does not fit, ``reason`` says why."""
 
     def __init__(self, target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
                  progress: Callable[[str], None]) -> None:

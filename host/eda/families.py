@@ -14,12 +14,12 @@ class Area:
     Parameters
     ----------
     luts : int
-        LUTs used as logic: with 4 inputs on ECP5 (those of carry cells included), with up to 6 on
+        LUTs used as logic: with 4 inputs on ECP5 (LUTs of carry cells included), with up to 6 on
         AMD's FPGAs.
     shared_luts : int
         LUTs used as logic, on AMD's FPGAs, that share the place of another.
     ram_luts : int
-        LUTs used as distributed RAM or shift registers, those of the write ports included.
+        LUTs used as distributed RAM or shift registers, LUTs of the write ports included.
     flip_flops : int
         Flip-flops.
     carry_bits : int
@@ -77,10 +77,10 @@ class Family:
     cells : dict
         Area of each cell it may use.
     small : frozenset of str
-        Names of the cells that are LUTs of which two share a place.
+        Names of the LUT cells that share a place by two.
     systolic : str
-        The family for which the systolic array is synthesised instead: one whose DSP slices are
-        the same there, and of which Yosys knows more. Itself, if empty.
+        The family for which the systolic array is synthesised instead. It has the same DSP slices,
+        and Yosys knows it better. The family itself, if empty.
     ultra_ram : bool
         Whether it has UltraRAM.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Whether a configuration fits an FPGA, by bounds: before anything is converted or written.
 
-What is counted is the least that any tool needs. Memories: those of the manifest, whole blocks
-each, spread over the kinds of RAM as well as possible. Multipliers: those of the arrays. LUTs:
-those of the smallest core there is. So what fits is never refused; what is not refused may still
-not fit, as there is more in a chip than what is counted.
+What is counted is the least that any tool needs. Memories: the manifest's, whole blocks each,
+spread over the kinds of RAM as well as possible. Multipliers: the arrays'. LUTs: the smallest
+core's. So what fits is never refused; what is not refused may still not fit, as there is more in a
+chip than what is counted.
 """
 
 import math
@@ -93,7 +93,7 @@ def check_fit(title: str, name: str, fpga: Fpga, config: Config, *, folded: bool
 
 
 def _halve(config: Config, field: str) -> Iterator[Config]:
-    """Configurations of which one thing is smaller and smaller: by half, or a dimension less."""
+    """Configurations in which one size gets smaller and smaller: by half, or a dimension less."""
     while True:
         value = getattr(config, field)
         try:
@@ -121,7 +121,7 @@ def uses(fpga: Fpga, config: Config, *, folded: bool = False,
 
 
 def _fold_memory(memory: dict[str, Any], times: int) -> dict[str, Any]:
-    """A memory of the chip, as it is if so many cores are one."""
+    """A memory of the chip, in the form that it has if so many cores are one."""
     if memory["instances"] % times:
         return memory
     return {**memory, "instances": memory["instances"] // times, "words": memory["words"] * times}

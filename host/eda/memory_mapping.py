@@ -20,8 +20,8 @@ class Rams:
     halves : bool
         Whether a block is two of half its width, each of which can be used by itself.
     distributed : tuple of (int, int, int)
-        Words and bits of the units of distributed RAM, and the LUTs of one, those with the fewest
-        words first.
+        Words and bits of the units of distributed RAM, and the LUTs of one; units with the fewest
+        words come first.
     lut_cost, block_cost : float
         What Yosys takes a LUT of distributed RAM, and a block RAM, to cost.
     table_bits : int
@@ -53,7 +53,7 @@ class Rams:
             if self.ultra and memory.writable:
                 costs["ultra"] = _ULTRA_COST * ultra
         kind = memory.style if memory.style in costs else min(costs, key=costs.__getitem__)
-        # What is read from logic or distributed RAM has a register besides.
+        # A memory that is logic or distributed RAM has a register for the word that is read.
         registers = memory.registered * memory.reads * memory.width
         if kind == "logic":
             return Area(luts=round(memory.reads * memory.words * memory.width / self.table_bits),

@@ -13,7 +13,7 @@ STUB = "stub_"
 #: What says where something comes from, and changes nothing.
 _ORIGIN = re.compile(r"^ *attribute \\(?:src|generator|top|amaranth\.\w+) .*\n", re.MULTILINE)
 _MODULE = re.compile(r"^module \\(\S+)$(.*?)^end$", re.MULTILINE | re.DOTALL)
-#: An instance of a module, whose name begins with a backslash; those of cells begin with a dollar.
+#: An instance of a module, whose name begins with a backslash; names of cells begin with a dollar.
 _INSTANCE = re.compile(r"^  cell \\(\S+) \\(\S+)\n((?:    .*\n)*)  end$", re.MULTILINE)
 _PORT = re.compile(r"^  wire .*(?:input|output|inout) .*\n", re.MULTILINE)
 #: What Amaranth calls a port after the number of a net, which counts all nets of the design.
@@ -35,7 +35,7 @@ class ModuleTexts:
 
     @property
     def first(self) -> str:
-        """Name of the first module: that of all the design."""
+        """Name of the first module: of the whole design."""
         return next(iter(self._texts))
 
     def parts(self, module: str) -> dict[str, str]:
@@ -54,14 +54,14 @@ class ModuleTexts:
         module : str
             Name of the module.
         without : collection of str
-            Modules in it of which only the ports are left.
+            Modules in it that keep only their ports.
         """
         found: dict[str, str] = {}
         self._collect(module, frozenset(without), found)
         return "".join(found.values())
 
     def _collect(self, module: str, without: frozenset[str], found: dict[str, str]) -> str:
-        """Add a module and those in it to ``found``; returns its name there."""
+        """Add a module and the modules in it to ``found``; returns its name there."""
         text, names = self._texts[module], self._port_names(module)
         if module in without:
             text = "\n" + "".join(_PORT.findall(text))

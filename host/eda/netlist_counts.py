@@ -22,7 +22,7 @@ _SLICE = re.compile(r"\[(\d+)(?::(\d+))?\]$")
 _NAME = re.compile(r"\S+")
 _WIRE = re.compile(r"^  wire width (\d+) (?:(?:input|output|inout) \d+ +)?(\S+)$", re.MULTILINE)
 
-#: Cells whose cost follows from the widest operand, and those from the result, by what they are.
+#: Cells by kind: their cost follows from the widest operand, or from the result.
 _OPERANDS = {"$eq": "equal", "$ne": "equal", "$lt": "compare", "$le": "compare", "$gt": "compare",
              "$ge": "compare", "$reduce_and": "reduce", "$reduce_or": "reduce",
              "$reduce_xor": "reduce", "$reduce_bool": "reduce", "$logic_not": "reduce"}
@@ -104,7 +104,7 @@ def count(design: str) -> Counts:
     Parameters
     ----------
     design : str
-        RTLIL text, as ``ModuleTexts.alone`` gives it: modules come after those in them.
+        RTLIL text, as ``ModuleTexts.alone`` gives it: a module comes after the modules in it.
     """
     found: dict[str, Counts] = {}
     counts = Counts()

@@ -18,7 +18,7 @@ def draw_pareto(candidates: Sequence[Candidate], best: Sequence[Candidate],
     Parameters
     ----------
     candidates, best : sequence of Candidate
-        All, and those of the line.
+        All candidates, and the candidates on the line.
     title : str
         Title of the drawing.
     """

@@ -151,7 +151,7 @@ def no_progress(log: str) -> str:
     """Why routing is hopeless, by nextpnr's log; empty if it is not.
 
     The second router of nextpnr routes all nets, counts the wires that several nets use, and routes
-    those nets again, until there is none. A design that fills an FPGA may never come to that end;
+    these nets again, until there is none. A design that fills an FPGA may never come to that end;
     with another seed, that is, another placement, it does.
 
     Parameters

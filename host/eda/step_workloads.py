@@ -58,7 +58,7 @@ class GraphSteps:
 
 
 class StatisticSteps:
-    """A step on random graphs, of which the statistics are known.
+    """A step on random graphs with known statistics.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class StatisticSteps:
         Whether it is a sampled batch, whose features are read from memory, and whose step works on
         the next batch if the first layer aggregates first.
     fastest : bool
-        As that of ``GraphSteps``.
+        As of ``GraphSteps``.
     """
 
     def __init__(self, vertices: Sequence[int], edges: Sequence[int], network: Network, *,

@@ -82,7 +82,7 @@ def hierarchical_areas(path: Path, family: Family) -> dict[str, Area]:
     modules = _cells(path)
 
     def contained(name: str) -> Counter[str]:
-        """Number of cells by type, of this module and of those in it."""
+        """Number of cells by type, of this module and of the modules in it."""
         total: Counter[str] = Counter()
         for cell, number in modules[name].items():
             module = cell.removeprefix("\\")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a board is to those who look for a configuration: its FPGA, its clock, and its limits."""
+"""A board as a target of the search for configurations: its FPGA, its clock, and its limits."""
 
 import functools
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draws what a chip takes of an FPGA: rectangles, as large as its blocks.
+"""Draws a chip's share of an FPGA: rectangles, as large as its blocks.
 
-The layout is that of squarified treemaps (Bruls, Huizing and van Wijk, VisSym 2000).
+The layout is a squarified treemap (Bruls, Huizing and van Wijk, VisSym 2000).
 """
 
 from collections.abc import Mapping, Sequence

@@ -98,8 +98,8 @@ def open_new(path: Path) -> TextIO:
 def replace_when_written(path: Path) -> Iterator[Path]:
     """A path where others' programs write what then replaces ``path``, if nothing fails.
 
-    It is in a folder of its own, beside what it replaces. So is what they write besides; that is
-    removed.
+    It is in a folder of its own, beside what it replaces. Other files that they write are there,
+    too, and are removed.
 
     Raises
     ------
@@ -169,7 +169,7 @@ def _target(path: Path) -> Path:
 
 @contextlib.contextmanager
 def _part(target: Path) -> Iterator[tuple[Path, int]]:
-    """A new file beside one that it shall replace, with its mode: path and descriptor.
+    """A new file beside the file that it shall replace, with its mode: path and descriptor.
 
     If something fails, it is removed.
     """

@@ -9,7 +9,7 @@ __all__ = ["differences", "leaves", "plain"]
 
 
 def plain(value: object) -> Any:
-    """Nested values as they are when JSON has held them: tuples are lists, say."""
+    """Nested values in the form that JSON gives them: tuples become lists, say."""
     return json.loads(json.dumps(value))
 
 

@@ -10,12 +10,12 @@ __all__ = ["drawn_text", "picture"]
 
 
 def drawn_text(text: str) -> str:
-    """A text for Matplotlib to draw as it is: dollars in it enclose no formula."""
+    """A text that Matplotlib draws literally: dollars in it enclose no formula."""
     return text.replace("$", r"\$")
 
 
 def picture(figure: Figure, path: Path) -> bytes:
-    """What a file shall hold that shows a figure; the name's end says of which kind it is.
+    """The contents of a picture file of a figure; the name's end says which kind of file.
 
     Parameters
     ----------

@@ -33,7 +33,7 @@ from hypercast.rtl.plain_value import plain_float
 
 __all__ = ["LOOPED", "Graph", "GraphError"]
 
-#: Normalisations in which every vertex has a loop: those that the graph lacks are added.
+#: Normalisations in which every vertex has a loop: missing loops are added.
 LOOPED = ("symmetric", "mean")
 
 
@@ -70,7 +70,7 @@ class Graph(Labelled):
 
     @classmethod
     def load(cls, source: str | PathLike[str]) -> Self:
-        """A bundled data set by its name, or that of a file or folder by its path.
+        """A bundled data set by its name, or the data set of a file or folder by its path.
 
         Raises
         ------
@@ -89,20 +89,20 @@ class Graph(Labelled):
         Parameters
         ----------
         edges : (E, 2) array of int
-            Source and target of each edge. One that is there several times is merged, with a
+            Source and target of each edge. An edge that is there several times is merged, with a
             warning; loops are kept (see ``normalise``).
         features : (V, F) array or scipy.sparse array
-            Sparse ones stay sparse, and dense ones of which less than an eighth is not zero
-            become so.
+            Sparse features stay sparse; dense ones become sparse if less than an eighth is not
+            zero.
         labels : (V,) or (V, 1) array of int, or (V, C) array of 0 and 1
             Class of each vertex, from 0, -1 where it is not known; or the classes of a multi-label
             graph.
         train, validation, test : array
             Vertex numbers of each split, or V booleans. They must not overlap.
         weights : (E,) array, optional
-            One per edge; 1 if not given. Those of the same edge must agree, up to 64 units in the
-            last place of float64, or of float32 if they are of that type (2 of float16), so that
-            it does not matter in which order they were computed. The largest is taken.
+            One per edge; 1 if not given. Weights of the same edge must agree, up to 64 units in the
+            last place of float64, or of float32 if they are of that type (2 of float16), so that it
+            does not matter in which order they were computed. The largest is taken.
         directed : bool
             Whether an edge leads only from source to target, not back as well.
 
@@ -189,7 +189,7 @@ class Graph(Labelled):
             one per column, the first is taken.
         weight : str, optional
             Attribute that holds a number per edge of ``edge_index``, such as ``"edge_weight"``;
-            every edge weighs 1 if not given, and those of ``adj_t`` what that says.
+            every edge weighs 1 if not given; edges of ``adj_t`` have its weights.
         parts : dict, optional
             Splits, as ``random_split`` makes them, instead of ``train_mask``, ``val_mask`` and
             ``test_mask``.
@@ -296,10 +296,10 @@ class Graph(Labelled):
         kind : str
             ``"symmetric"``: ``D**-1/2 (A + I) D**-1/2`` (Kipf and Welling, Semi-Supervised
             Classification with Graph Convolutional Networks, 2017); ``"mean"``:
-            ``D**-1 (A + I)``; ``"given"``: the weights as they are. ``D`` holds the sums of the
-            rows of ``A + I``, and ``I`` has loops where the graph has none: those that it has keep
+            ``D**-1 (A + I)``; ``"given"``: the weights without change. ``D`` holds the sums of the
+            rows of ``A + I``, and ``I`` has loops where the graph has none: loops that it has keep
             their weights (``with_loops``). ``"neighbours"``: the mean of GraphSAGE, each row of
-            ``A`` divided by its sum; a row without edges stays zero. ``"sum"``: that of GIN,
+            ``A`` divided by its sum; a row without edges stays zero. ``"sum"``: GIN's sum,
             ``A + (1 + epsilon) I``. To these two, loops of the graph are edges like others.
         epsilon : float
             The epsilon of ``"sum"``.

@@ -36,7 +36,7 @@ def graph_arguments(edges: npt.ArrayLike, features: npt.ArrayLike | SparseArray,
     Parameters
     ----------
     edges, features, labels, train, validation, test, weights, directed
-        As those of ``Graph.from_edges``.
+        As of ``Graph.from_edges``.
     parallel : Parallel
         What edges mean that are there several times.
 

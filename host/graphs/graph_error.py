@@ -27,7 +27,7 @@ class GraphError(InputError):
 
 
 class GraphWarning(UserWarning):
-    """A graph that may not be the one that was meant; says how it was taken."""
+    """A warning that a graph may be taken in another sense than was meant; says in which."""
 
 
 @contextmanager

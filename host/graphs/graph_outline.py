@@ -14,7 +14,7 @@ class Labelled:
     Attributes
     ----------
     labels, splits : numpy.ndarray
-        As those of ``Graph``.
+        As of ``Graph``.
     """
 
     labels: IntArray | BoolArray
@@ -40,7 +40,7 @@ class GraphOutline(Labelled):
     edge_count : int
         How many edges it has.
     labels, splits
-        As those of ``Graph``.
+        As of ``Graph``.
     """
 
     edge_count: int

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Edges as a matrix, in which each is there once: what becomes of those between the same vertices.
+"""Makes edges a matrix that has each of them once, and merges edges between the same vertices.
 
 Sources differ in what they mean by an edge that occurs twice. ``Parallel`` lists the meanings of
 lists of edges. A matrix has one of its own: what is there twice is a part of the entry each, so
@@ -172,7 +172,7 @@ def _checked_weights(weights: npt.ArrayLike, ends: Ends) -> npt.NDArray[Any]:
 
 
 def _first(keys: IntArray) -> BoolArray:
-    """Where sorted keys are not those before."""
+    """Where sorted keys differ from the key before."""
     new = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=new[1:])
     return new

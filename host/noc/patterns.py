@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Traffic patterns: who sends how many messages where.
 
-The permutations are those of Dally and Towles, Principles and Practices of Interconnection
-Networks, 2004, section 3.2, on the cores' addresses.
+The permutations are from Dally and Towles, Principles and Practices of Interconnection Networks,
+2004, section 3.2, on the cores' addresses.
 """
 
 from typing import NamedTuple

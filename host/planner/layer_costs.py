@@ -117,7 +117,7 @@ def _predict(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...],
 @lru_cache(maxsize=64)
 def _tensors(network: Network, vertices: tuple[int, ...],
              config: Config) -> dict[int, tuple[Footprint, Footprint]]:
-    """Room for each layer's tensors: those that are kept for the way back, and the others."""
+    """Room for each layer's tensors: tensors that are kept for the way back, and others."""
     memory = MemoryMap(config, [_rows(count, config) for count in vertices])
     graph = step_graph(network)
     place_tensors(network, memory, config)

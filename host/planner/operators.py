@@ -135,9 +135,9 @@ class OperatorGraph:
     Parameters
     ----------
     operators : tuple of Operator
-        Each after those that it reads.
+        Each after the operators that it reads.
     edges : tuple of (int, int)
-        Numbers of an operator and of one that reads its result.
+        Numbers of an operator and of a reader of its result.
     skips : tuple of (int, int, int)
         The edges of branches, jumping knowledge and an initial residual, each with the operator
         that takes its gradient, and adds it to its own.
@@ -169,19 +169,19 @@ class OperatorGraph:
 
     @classmethod
     def chain(cls, operators: Sequence[Operator]) -> Self:
-        """Operators of which each reads the one before."""
+        """Operators in a chain: each reads the one before."""
         return cls(tuple(operators),
                    tuple((number, number + 1) for number in range(len(operators) - 1)))
 
     @cached_property
     def readers(self) -> tuple[tuple[int, ...], ...]:
-        """For each operator, those that read it."""
+        """For each operator, its readers."""
         return tuple(tuple(target for source, target in self.edges if source == number)
                      for number in range(len(self.operators)))
 
     @cached_property
     def sources(self) -> tuple[tuple[int, ...], ...]:
-        """For each operator, those that it reads."""
+        """For each operator, the operators that it reads."""
         return tuple(tuple(source for source, target in self.edges if target == number)
                      for number in range(len(self.operators)))
 
@@ -206,7 +206,7 @@ class OperatorGraph:
         Parameters
         ----------
         sources, targets : iterable of int
-            Operators of the stage that makes the results, and of the one that reads them.
+            Operators of the stage that makes the results, and of the stage that reads them.
         forward : bool
             Whether results go to ``targets``; else their gradients come back to ``sources``. What
             operators of both stages add to a gradient is added up in ``sources``.

@@ -56,7 +56,7 @@ class Discipline:
     chunked: bool = False
 
     def on(self, stages: Sequence["BoardStage"]) -> "Discipline":
-        """The discipline of some stages: with a single one that stashes weights, none are older.
+        """The discipline of some stages: a single stage that stashes weights has no older ones.
 
         All its boards have all layers then, and take the samples of a step in turn.
         """
@@ -124,7 +124,7 @@ def _crossing_bytes(graph: OperatorGraph, stages: Sequence[BoardStage], source: 
         return 0, 0
     first, second = stages[source].layers, stages[target].layers
     forward = graph.crossing(first, second, forward=True)
-    # Where neither reads the other, the one that comes first adds up gradients.
+    # Where neither reads the other, the first of them adds up gradients.
     back = graph.crossing(first, second, forward=False) if forward or source < target else 0
     return forward, back
 
@@ -251,7 +251,7 @@ def evaluate(problem: Problem, discipline: Discipline, stages: Sequence[BoardSta
         timeline = worked(some)
         seconds = (timeline.seconds - worked(first).seconds) / 2
         if samples := problem.samples:  # boards wait for each other at the end of an epoch
-            more = max(0, samples - some) // units  # steps that are like those before
+            more = max(0, samples - some) // units  # steps that are like the steps before
             epoch = worked(samples - more * units).seconds + more * seconds
             seconds = (epoch + agreed) / sum(count for _, count in problem.steps)
     memory = {}
@@ -293,7 +293,7 @@ def _assignment(problem: Problem, discipline: Discipline, stages: Sequence[Board
     # Without a flush, training has two versions, and one for each micro-batch in flight.
     able = (synchronous or not discipline.flush) and kind.forward_first >= discipline.chunked
     layers = [layer for stage in stages for layer in stage.layers]
-    # Older weights are those of a chain. Jumping knowledge has edges to the last layer besides.
+    # Older weights need a chain of layers. Jumping knowledge adds edges to the last layer.
     joined = problem.graph.is_chain or (synchronous and problem.is_one_network)
     runs = layers == sorted(layers) and all(len(stage.boards) == 1 for stage in stages)
     if len(stages) == 1 and synchronous and not (discipline.chunked or kind.two_engines):

@@ -24,7 +24,7 @@ class PlannedShare:
     Parameters
     ----------
     boards : tuple of str
-        The boards; those of a pipeline's stage take micro-batches in turn.
+        The boards. Boards of a pipeline's stage take micro-batches in turn.
     layers : tuple of int
         The layers they compute, from 1.
     in_flight : int, optional

@@ -58,7 +58,7 @@ class _Values(NamedTuple):
 
 
 def load_plan(path: Path, problem: Problem) -> Plan:
-    """The ``Plan`` in a file, with what it takes as it is there.
+    """The ``Plan`` in a file, with its predicted seconds and memory.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
 
 
 def _of_file(path: Path, reading: Callable[[_Values], Found]) -> Found:
-    """What something makes of a file's values; its errors name file and line."""
+    """The result of ``reading`` a file's values; errors name file and line."""
     document = read_document(path)
     try:
         return reading(_checked_values(document.sections))
@@ -157,7 +157,7 @@ def _plan_of(values: _Values, problem: Problem) -> Plan:
 
 
 def _check_keys(shares: Mapping[str, dict[str, Any]], strategy: Strategy) -> None:
-    """Refuse keys of other strategies, and those that some shares have and others have not."""
+    """Refuse keys of other strategies, and keys that only some shares have."""
     own = strategy.share_key
     for section, share in shares.items():
         for key in share:

@@ -73,9 +73,9 @@ class Problem:
     cluster : Cluster
         The boards.
     layers : tuple of NetworkLayer
-        What is trained, each layer after those that it reads.
+        The network's layers, each after the layers that it reads.
     edges : tuple of (int, int)
-        Numbers (from 0) of a layer and of one that reads it.
+        Numbers (from 0) of a layer and of a reader of it.
     statistics : Statistics
         What a micro-batch works on.
     micro_batches : int
@@ -144,7 +144,7 @@ class Problem:
 
     @property
     def is_one_network(self) -> bool:
-        """Whether the layers are all those of one network, and no branches or slices of such."""
+        """Whether the layers are all layers of one network, and no branches or slices of them."""
         network = self.layers[0].network
         return self.edges == _edges(network) and [layer[1:] for layer in self.layers] == [
             (network, number) for number in range(1, len(network.layers) + 1)]
@@ -154,7 +154,7 @@ class Problem:
         """Into how many slices each layer can be split by columns, at most; 1 if it cannot.
 
         Columns of features times weights depend on no others. The last layer's cannot be split, as
-        its loss takes all; nor can those at an end of a residual connection, or of a network with
+        its loss takes all; nor can layers at an end of a residual connection, or of a network with
         branches.
         """
         chain = all(layer.network is self.layers[0].network for layer in self.layers)
@@ -211,7 +211,7 @@ class Problem:
 
     @cached_property
     def fastest(self) -> tuple[Board, ...]:
-        """The boards, those first on which a micro-batch takes least time."""
+        """The boards, in order of the time that a micro-batch takes on them, least first."""
         layers = range(len(self.layers))
         return tuple(sorted(self.boards, key=lambda board: self.graph.seconds(layers, board)))
 
@@ -225,7 +225,7 @@ class Problem:
         if statistics not in self._graphs:
             kinds = {board.speed: board for board in self.boards}
             network = self.layers[0].network
-            # A sum passes from one that reads to the one before; to layer 2 at last.
+            # A sum passes from one reader to the reader before; to layer 2 at last.
             skips = [(number - 1, after - 1, reader - 1)
                      for number, _ in enumerate(network.layers, 1)
                      for reader, after in itertools.pairwise(network.readers(number))]

@@ -16,7 +16,7 @@ __all__ = ["Ranges", "refusal"]
 
 
 class Ranges:
-    """Sums over consecutive layers, by those of all layers before.
+    """Sums over consecutive layers, as differences of sums over all layers before.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class Ranges:
         self._entries = [[len(entries) for entries in itertools.accumulate(
             problem.layer_entries[begin:], lambda before, one: before | one)]
             for begin in numbers]
-        #: Bytes between the layers before one and those from it on.
+        #: Bytes between the layers before one and the layers from it on.
         self.cuts = [graph.cut(range(begin), range(begin, self.count))
                      for begin in range(self.count)]
 
@@ -141,7 +141,7 @@ class Ranges:
 
 
 def _inputs(problem: Problem, begin: int, board: Board) -> Footprint:
-    """Room for the results of layers before one that it reads, or those after it."""
+    """Room for results of layers before one that it or later layers read."""
     graph, total = problem.graph, Footprint()
     for number in range(begin):
         if any(reader >= begin for reader in graph.readers[number]):

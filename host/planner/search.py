@@ -33,7 +33,7 @@ class PlanComparison:
         return pareto(self.plans)
 
     def best(self, staleness: bool) -> Plan:
-        """The fastest plan; without ``staleness``, of those that give the bits of one board.
+        """The fastest plan; without ``staleness``, of the plans that give the bits of one board.
 
         Raises
         ------

@@ -41,7 +41,7 @@ def numbers_of(bits: int) -> tuple[int, ...]:
 class StageRoom:
     """How many micro-batches a stage can have in flight on a board.
 
-    The answers are those of ``shortage`` and ``stage_footprint``, for stages of one board each that
+    The answers are as from ``shortage`` and ``stage_footprint``, for stages of one board each that
     are not alone. They are remembered. Stages are sets of operators, as of ``bits_of``.
 
     Counting a program takes a while. So where the layers, one by one, leave open whether their
@@ -68,8 +68,8 @@ class StageRoom:
     def settle(self, search: Callable[[], list[tuple[int, ...]]]) -> list[tuple[int, ...]]:
         """The stages that a search finds when the programs of all of them were counted.
 
-        The search is repeated while it finds one that is too long. So few are counted, and what it
-        finds last is the best of all that fit.
+        The search is repeated while it finds a program that is too long. So few are counted, and
+        what it finds last is the best of all that fit.
 
         Parameters
         ----------
@@ -140,7 +140,8 @@ class _Kind:
         self._results = [problem.result(number, board) for number in range(len(problem.layers))]
         self._sums = {0: _Sum(_Own.of(Footprint(), Footprint()))}
         self._found: dict[int, int] = {}
-        #: Runs of layers whose counted programs are too long. So are those of longer runs.
+        #: Runs of layers whose counted programs are too long. Programs of longer runs are too long,
+        #: too.
         self._too_long: list[int] = []
         # Where a board has room for everything at once, it has room for every part of that.
         whole = 0

@@ -92,7 +92,7 @@ class Statistics:
             sampled=self.sampled, law=self.law)
 
     def parts(self, count: int) -> list[Self]:
-        """The statistics of each of so many parts: known ones, or one that stands for all."""
+        """The statistics of each of so many parts: known ones, or the same one for all."""
         known: tuple[Part, ...] = self._division(count)
         return [type(self)(vertices=(one.vertices,) * len(self.vertices),
                            edges=(max(1, one.edges),) * len(self.edges), law=self.law)
@@ -144,8 +144,8 @@ class Statistics:
         edges, most of whose neighbours have more, is mostly in one part.
         """
         degrees, counts = degree_counts(self.vertices[0], self.edges[0], self.law)
-        # Of a vertex's neighbours, which are met in proportion to their degrees, those that are
-        # lower hash the edge elsewhere.
+        # A vertex's neighbours are met in proportion to their degrees. Lower neighbours hash the
+        # edge elsewhere.
         ends = np.cumsum(degrees * counts) / max(1, int(degrees @ counts))
         lower = np.concatenate([[0.0], ends[:-1]])
         elsewhere = 1 - (1 - 1 / count) ** (degrees * lower)
@@ -154,7 +154,7 @@ class Statistics:
 
 
 def summed_edges(network: Network, edges: Sequence[int]) -> list[int]:
-    """Entries of the matrices that layers sum with, from those of all layers' matrices.
+    """Entries of the matrices that layers sum with, from the entries of all layers' matrices.
 
     A linear layer sums nothing. It is given as many as the layer that has most, so that layers
     without differences are alike.

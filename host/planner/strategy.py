@@ -80,7 +80,7 @@ class Strategy:
         Makes the ``Plan`` of a ``Problem`` and a ``GivenPlan``, or says why it is none. Raises
         ``DescriptionError`` if the file makes no sense.
     describe : callable
-        Makes the ``Description`` of what a ``Plan`` trains from the one that was planned with; the
+        Makes the ``Description`` of a ``Plan``'s training from the planned ``Description``; the
         same one, if not given.
     counts : callable
         Yields the numbers of parts, or of chunks, that it divides a whole graph into, for a number

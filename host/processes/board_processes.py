@@ -38,8 +38,8 @@ __all__ = ["BoardProcesses"]
 _LONGEST = 100
 #: Seconds from one look at whether processes are alive to the next.
 _PAUSE = 0.2
-#: Seconds for what goes on when a process has failed, so that of several that find the same, the
-#: first one is named.
+#: Seconds in which other processes may fail, too, when one has failed: if several find the same,
+#: the first one is named.
 _PATIENCE = 0.5
 
 

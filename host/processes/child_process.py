@@ -99,7 +99,7 @@ def in_child_process(task: str, function: Callable[..., Iterator[Any]], *argumen
 
 def _generate(parent: "Parent", function: Callable[..., Iterator[Any]],
               arguments: tuple[Any, ...]) -> None:
-    """What the process does."""
+    """Run the function in the process, and answer with its values."""
     warnings.showwarning = parent.warn
     for value in function(*arguments, progress=parent.progress):
         parent.answer(value)
@@ -117,9 +117,9 @@ def show(kind: Kind, content: Any, progress: Callable[[str], None]) -> None:
 
 
 def import_path(function: Callable[..., object]) -> str:
-    """Where another process finds the modules that this one finds, as ``PYTHONPATH`` has it.
+    """Folders where another process finds this one's modules, for ``PYTHONPATH``.
 
-    Those of the current folder are files of the user, unless the function is of one of them.
+    The current folder is left out, as its files are the user's, unless the function is in it.
     """
     here, package = os.path.realpath(os.curdir), function.__module__.partition(".")[0]
     return os.pathsep.join(
@@ -128,7 +128,7 @@ def import_path(function: Callable[..., object]) -> str:
 
 
 def die_with_parent() -> Callable[[], None]:
-    """What a process of any program calls first (``preexec_fn``), to get SIGTERM when this ends.
+    """A function that any process calls first (``preexec_fn``), to get SIGTERM when this one ends.
 
     It is this thread that counts. Where the system has no such thing, it does nothing.
     """
@@ -213,7 +213,7 @@ class Parent(Connection):
                 message = self.take()
             except EOFError:
                 os._exit(1)
-            except BaseException as error:  # such as that of a module which cannot be imported
+            except BaseException as error:  # a module cannot be imported, say
                 message = Kind.ERROR, error
             self._received.put(message)
             del message

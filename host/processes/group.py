@@ -70,7 +70,7 @@ class Group(abc.ABC):
         return
 
     def divide(self, seconds: float) -> None:
-        """Ranks have parts of one graph, of which the first board would take this for a step."""
+        """Note that ranks share one graph, and the seconds of a step on the first board alone."""
         return
 
     def compute(self, sample: Sample, layers: range, *, forward: bool) -> None:

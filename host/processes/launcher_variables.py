@@ -17,19 +17,19 @@ _VARIABLES = (
     ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"), ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
     ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), ("ALPS_APP_PE", ""), ("PALS_RANKID", ""),
     ("PMIX_RANK", ""))
-#: Those of Hydra are about the processes of one machine: there are as many, or more.
+#: Hydra's variables are about the processes of one machine: there are as many in all, or more.
 _LOCAL = "MPI_LOCALRANKID", "MPI_LOCALNRANKS"
-#: A step of Slurm; its processes; and those that any step has if nothing else is said, which a
-#: batch script and an interactive shell are told of, too.
+#: A step of Slurm; its processes; and the variables that any step has by default, which a batch
+#: script and an interactive shell are told of, too.
 _STEPS = "SLURM_STEP_ID", "SLURM_STEPID"
 _STEP_SIZES = "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "SLURM_NPROCS"
 #: Numbers of steps that are no steps: the shell of salloc, the batch script, and who logs in.
 _NO_STEPS = ("4294967290", "4294967291", "4294967292")
-#: prterun and mpirun start daemons on other machines by srun, each of which starts several ranks.
+#: prterun and mpirun start daemons on other machines by srun; each starts several ranks.
 _DAEMON = "PRTE_LAUNCHED"
 
-#: What launchers and batch systems say, but for where Open MPI is, and those of its parameters that
-#: do not say where processes are started, and how many.
+#: Variables of launchers and batch systems, but for the place of Open MPI, and for its parameters
+#: that do not say where processes are started, and how many.
 _FOREIGN = re.compile(
     r"(OMPI|OPAL|PRTE|PMIX|ORTE)_(?!MCA_|PREFIX$|ALLOW_)|PMI_|PMI2_|MV2_|MPI_LOCAL|HYD|JSM_|FLUX_|ALPS_|PALS_|"
     r"SLURM_|SLURMD_|PBS_|LSB_|LSF_|SGE_|PE_HOSTFILE$|OAR_|COBALT_|LOADL_|"
@@ -38,16 +38,16 @@ _FOREIGN = re.compile(
 
 
 class Started(NamedTuple):
-    """What a process is told of those that were started with it.
+    """A process's rank among the processes that were started with it.
 
     Attributes
     ----------
     rank : int
-        Which of them it is, from 0.
+        Its rank, from 0.
     size : int
-        How many they are; 0 if that is not said.
+        Number of processes; 0 if it is not given.
     variable : str
-        Where it is said.
+        The variable that gives the rank.
     """
 
     rank: int

@@ -42,7 +42,7 @@ def world(seconds: float) -> "MpiGroup | None":
     ----------
     seconds : float
         How long one of them waits for another. Until all have started, it is a minute at least;
-        then SIGALRM ends those that wait.
+        then SIGALRM ends the processes that wait.
 
     Raises
     ------

@@ -105,7 +105,7 @@ class Mpirun:
     *arguments
         What it has in ``sys.argv``.
     variables : dict, optional
-        Variables of their environment, besides those that all have.
+        Variables of their environment, in addition to the common ones.
     **options
         Arguments of ``subprocess.Popen``.
 

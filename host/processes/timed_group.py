@@ -219,8 +219,8 @@ class Inlet:
     def arrival(self, ready: float, seconds: float) -> float:
         """When a message is there that takes some seconds, and can begin when it is ready.
 
-        Messages may be asked for in another order than that in which they are ready. Those that
-        were asked for before stay when they were. One that takes no time waits for none.
+        Messages may be asked for in another order than they get ready. Messages that were asked for
+        before keep their time. A message that takes no time waits for none.
         """
         if not seconds:
             return ready

@@ -19,7 +19,7 @@ _COUNTS, _EXPONENTS = range(1 << 63), range(-512, 512)
 #: Beyond is no loss, and no number to draw.
 _LARGEST = 1e300
 _SPLITS = ("train", "validation", "test")
-#: What records of chips have besides.
+#: Entries that only records of chips have.
 _CYCLES = ("train_cycles", "evaluate_cycles")
 
 
@@ -81,7 +81,7 @@ def check_boards(time: Any) -> None:
 def check_records(records: Sequence[Any]) -> None:
     """Raise ``InputError`` unless every epoch has its record, and all have the same entries.
 
-    Only those that a chip trained have cycles; a training can go on with another device.
+    Only epochs that a chip trained have cycles; a training can go on with another device.
     """
     for number, record in enumerate(records):
         place = f"epoch {number + 1}"

@@ -12,7 +12,7 @@ from hypercast.host.training.run_folder import Record
 
 __all__ = ["result", "settings"]
 
-#: Splits as records name them, those that count most first.
+#: Splits as records name them, the most important first.
 _SPLITS = ("test", "validation", "train")
 #: Settings that the table of results has.
 _SHOWN = ("data set", "device")

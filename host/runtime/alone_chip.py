@@ -26,9 +26,9 @@ class AloneChip(Chip, TrainingDevice):
     """A chip, real or simulated, that runs a compiled job.
 
     If a step works ahead, it finds the sums of its sample's input features where the step before
-    left them. Those that none has left are made by a program of their own, whose cycles count. Sums
-    that saturate are counted when they are made. While it runs, lists of the next step are brought,
-    if the job has two places for them.
+    left them. If no step has left them, a program of their own makes them, and its cycles count.
+    Sums that saturate are counted when they are made. While it runs, lists of the next step are
+    brought, if the job has two places for them.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ from hypercast.reference.training_state import TrainingState
 
 __all__ = ["SATURATIONS", "Chip"]
 
-#: Counter that is read after every run, besides ``METRIC_COUNTERS``.
+#: Counter that is read after every run, with ``METRIC_COUNTERS``.
 SATURATIONS = "saturations"
 
 
@@ -93,7 +93,7 @@ class Chip(Device):
             job.places[0] + row: instruction for row, instruction in wanted.items()})
 
     def go_on_counting(self, train_cycles: int, evaluate_cycles: int) -> None:
-        """Count cycles from those of a training that this one goes on with."""
+        """Go on counting from the cycles of an earlier part of this training."""
         self.train_cycles, self.evaluate_cycles = train_cycles, evaluate_cycles
 
     @contextmanager

@@ -34,10 +34,11 @@ class ChipDevice(Chip, PartDevice):
     al., GPipe, 2019). That takes cycles, and changes no bit.
 
     If others have rows of the same matrices, its programs end before each sum over neighbours. The
-    host reads the rows that others need, writes those of others below, and starts the next program.
+    host reads the rows that others need, writes the rows of others below, and starts the next
+    program.
 
     Its weight bank holds one version of the weights. The host writes what passes take before they
-    begin, if something else is there. An update makes the newest from the master weights, of which
+    begin, if something else is there. An update makes the newest from the master weights; of these,
     the chip has one version only.
 
     Parameters
@@ -64,7 +65,7 @@ class ChipDevice(Chip, PartDevice):
         self._keep_elsewhere(model.state)
         #: The parameters after the last update, if they were read.
         self._known: dict[Tensor, dict[str, IntArray]] | None = None
-        #: Which weights the bank holds, as far as they are known.
+        #: Known weights that the bank holds.
         self._bank: dict[Tensor, Older] = {}
         #: Whether passes may have been of another step than the next one.
         self._moved = False

@@ -86,7 +86,7 @@ class ChipMonitor:
         return advice
 
     def _memory_faults(self) -> str:
-        """Which memories had faults, and of which cores."""
+        """Memories that had faults, and their cores."""
         counters = self.counters()
         return "; ".join(
             f"{what} of core{'s' * (len(cores) > 1)} {', '.join(map(str, cores))}"
@@ -115,7 +115,7 @@ class ChipMonitor:
     def counters(self, names: Sequence[str] = tuple(COUNTERS)) -> dict[str, list[int]]:
         """Performance counters of the last run, or some: name to a value for each core.
 
-        Those between the first and the last of them are read, too.
+        Counters between the first and the last of them are read, too.
         """
         numbers = [_NUMBERS[name] for name in names]
         first, last = min(numbers), max(numbers)
@@ -128,7 +128,7 @@ class ChipMonitor:
     def totals(self, names: Sequence[str]) -> dict[str, int]:
         """Sums over all cores of some performance counters of the last run.
 
-        Those between the first and the last of them are read, too.
+        Counters between the first and the last of them are read, too.
         """
         numbers = [_NUMBERS[name] for name in names]
         first, count = min(numbers), max(numbers) - min(numbers) + 1

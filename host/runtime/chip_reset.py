@@ -37,7 +37,7 @@ def check_magic(transport: Transport, path: str, address: int = 0) -> None:
 
 
 def reset_chip(transport: Transport) -> None:
-    """Reset a chip, whatever it does; its memories stay as they are.
+    """Reset a chip, whatever it does; its memories do not change.
 
     A program that stopped before its end has left sums in accumulators, and perhaps engines at
     work.

@@ -35,7 +35,7 @@ def open_transport(name: str, config: Config, *, waves: Waves | None = None,
     Raises
     ------
     TransportError
-        If there is no such board, or its chip cannot be used as it is.
+        If there is no such board, or its present chip cannot be used.
     InputError
         If no device is called so.
     """

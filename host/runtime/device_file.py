@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens files that are devices; whatever else has the name of one is left as it is."""
+"""Opens files that are devices; other files of that name are refused, and not touched."""
 
 import errno
 import os

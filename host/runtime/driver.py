@@ -51,8 +51,8 @@ __all__ = ["DeviceError", "DeviceTimeoutError", "Driver", "MismatchError"]
 _WORD = 0xFFFFFFFF
 #: Registers that count training steps.
 _COUNTING = ("step", "step_key")
-#: Cycles between two looks at the status register: a share of those that have passed, at least and
-#: at most.
+#: Cycles between two looks at the status register: a share of the cycles that have passed, at least
+#: and at most.
 _POLL_SHARE, _POLL_LEAST, _POLL_MOST = 256, 32, 500
 #: Looks at a chip that counts no cycles before it is given up.
 _LOOKS = 1000
@@ -267,7 +267,7 @@ class Driver:
     def load_beside(self, job: Job) -> None:
         """Load what differs in the memories, while a program runs that does not use it.
 
-        So are row counts, if there is room for those of two steps.
+        So are row counts, if there is room for the row counts of two steps.
         """
         for block in count_blocks(job) if job.counts_early else ():
             self._memories.write(block)
@@ -314,7 +314,7 @@ class Driver:
         ------
         DeviceError
             If there is no program at ``entry``, the device is at work, stops with an error, or
-            counts other training steps than those of the program.
+            counts other training steps than the program's.
         DeviceTimeoutError
             If it counts no cycles, or goes on though it should have stopped by itself.
         """

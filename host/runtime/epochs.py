@@ -69,7 +69,7 @@ class Epochs:
         Parameters
         ----------
         own : callable
-            Gives those of a step's numbers whose samples are needed.
+            Picks the numbers of a step's samples that are needed here.
         """
         parts = [own(part) for part in self._parts]
         samples = self._source.epoch(self._epoch, [number for part in parts for number in part])

@@ -196,7 +196,7 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
     """Write a job as an image.
 
     Constants of the optimiser follow gradients as they grow, so the oracle trains the model, to
-    know those of each step.
+    know the constants of each step.
 
     Parameters
     ----------
@@ -234,8 +234,7 @@ def write_image(path: Path, job: Job, model: InitialModel) -> None:
 
 
 def step_blocks(job: Job, model: InitialModel) -> Iterator[tuple[int, Block]]:
-    """(step, block) of what is written before a step: exponents that are raised, and every UPDATE
-    whose constants differ from those of the step before.
+    """(step, block) to write before a step: raised exponents, and UPDATEs with other constants.
     """
     program, oracle = dict(enumerate(job.program)), FixedGnn(model)
     for step in range(model.recipe.epochs):

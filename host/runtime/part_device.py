@@ -29,8 +29,8 @@ class PartDevice(Device):
     """A device that has a part of a training: layers of the network, and rows of the graph.
 
     A step begins with ``begin_step``. Units pass, by ``step_sums`` or ``passes``. It ends with
-    ``update``, by the sums over all units, wherever they were computed. The sums are exact, so the
-    bits are those of any other device that does the same.
+    ``update``, by the sums over all units, wherever they were computed. The sums are exact, so any
+    other device that does the same has the same bits.
     """
 
     @abc.abstractmethod

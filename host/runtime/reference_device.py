@@ -66,7 +66,7 @@ class ReferenceDevice(TrainingDevice, PartDevice):
     def observe(self, observer: Observer) -> None:
         """Tell an observer each pass in training from now on, before it is computed.
 
-        Those of ``step_sums`` are told layer by layer, as rows of others may come in between.
+        Passes of ``step_sums`` are told layer by layer, as rows of others may come in between.
         """
         def begins(number: int, *, forward: bool) -> None:
             observer.compute(self.oracle.sample, range(number, number + 1), forward=forward)

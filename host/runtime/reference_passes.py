@@ -31,7 +31,7 @@ class ReferencePasses(Passes):
     step_key : int or None
         Step key of a training step; None is an evaluation.
     entries : dict, optional
-        Entries of the exponent file, if they are not those of the oracle.
+        Entries of the exponent file, if not the oracle's.
     weights : dict, optional
         Parameters, if they are not the oracle's newest ones.
     observer : Observer, optional

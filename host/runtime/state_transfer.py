@@ -101,7 +101,7 @@ def read_sums(driver: Driver, job: Job, like: TrainingState) -> dict[Tensor, Int
     Parameters
     ----------
     driver, job, like
-        As those of ``read_parameters``; steps of the job are in pieces.
+        As of ``read_parameters``; steps of the job are in pieces.
     """
     return {name: load_sums(weights, job.config, _images(driver, job, weights)).reshape(
         like.parameters[name]["master"].shape) for name, weights in job.weights.items()}

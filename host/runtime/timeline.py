@@ -68,7 +68,7 @@ class Slices(NamedTuple):
 
 
 class CountedPhase(NamedTuple):
-    """All cycles of a phase: those in which its instruction was the last one issued.
+    """The cycles of a phase: its instruction was the last one issued in them.
 
     Attributes
     ----------
@@ -192,7 +192,7 @@ def _slices(timeline: Timeline, instructions: Sequence[IssuedInstruction], cores
 
 
 def _phases(instructions: Sequence[IssuedInstruction], cycles: int) -> list[CountedPhase]:
-    """Phases with their cycles; those before the first instruction count for its phase."""
+    """Phases with their cycles; cycles before the first instruction count for its phase."""
     edges = [0, *(instruction.cycle for instruction in instructions[1:]), cycles]
     found: dict[PhaseName, list[tuple[int, dict[str, list[int]]]]] = {}
     for instruction, length in zip(instructions, np.diff(edges).tolist(), strict=True):

@@ -25,7 +25,7 @@ Event: TypeAlias = dict[str, object]
 
 #: Clock that cycles are converted to time with; assumed, not measured.
 CLOCK_MHZ = 250
-#: Process of the program; the counters have the next one, the cores those after it.
+#: Process of the program; the counters have the next process, the cores the processes after it.
 _PROGRAM, _COUNTERS, _CORES = 1, 2, 3
 #: Threads of the program.
 _PHASES, _WAITING = 1, 2
@@ -128,10 +128,10 @@ def _counters(profile: Profile, config: Config) -> Iterator[Event]:
 
 
 def _in_time(work: FloatArray, lengths: IntArray) -> FloatArray:
-    """Work of spans of time, none of which has more than its length.
+    """Work of spans of time; no span has more than its length.
 
-    A word is counted some cycles after the one that moved it: what a span has no room for is of
-    the one before.
+    A word is counted some cycles after it moved: words that a span has no room for belong to the
+    span before.
     """
     work = work.copy()
     for number in range(len(work) - 1, 0, -1):

@@ -81,7 +81,7 @@ class TrainingDevice(Device):
         """
 
     def take(self, sample: Sample, *following: Sample) -> None:
-        """Go on with another ``Sample``; those ``following`` it may be given, if they are known.
+        """Go on with another ``Sample``; samples ``following`` it may be given, if they are known.
 
         Two of them are of use: a step can aggregate for the next one, and meanwhile the host can
         bring what that one will read.

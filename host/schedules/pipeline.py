@@ -120,7 +120,7 @@ class Pipeline:
 
     @cached_property
     def order(self) -> tuple[int, ...]:
-        """Numbers of the stages, each after those that lead to it."""
+        """Numbers of the stages, each after the stages that lead to it."""
         graph: Mapping[int, set[int]] = {number: set() for number in range(len(self.stages))}
         for edge in self.edges:
             graph[edge.target].add(edge.source)

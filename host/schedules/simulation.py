@@ -75,7 +75,7 @@ def simulate(tasks: Sequence[Task]) -> list[tuple[float, float]]:
     begun = 0
 
     def settle(numbers: Sequence[int], time: float) -> None:
-        """Tasks no longer wait for one that was done at ``time``."""
+        """Let tasks go on that waited for a task which was done at ``time``."""
         for number in numbers:
             missing[number] -= 1
             ready[number] = max(ready[number], time)

@@ -7,7 +7,7 @@ __all__ = ["all_forward_all_backward", "one_forward_one_backward"]
 
 
 def one_forward_one_backward(in_flight: int, count: int) -> Iterator[tuple[bool, int]]:
-    """Whether it is a forward pass, and of which micro-batch, in order.
+    """The passes in order: whether each is a forward pass, and its micro-batch.
 
     A board begins with as many forward passes as it may have in flight. From then on it goes one
     backward, one forward (Narayanan et al., PipeDream, 2019; with one update a step,
@@ -30,7 +30,7 @@ def one_forward_one_backward(in_flight: int, count: int) -> Iterator[tuple[bool,
 
 
 def all_forward_all_backward(count: int) -> Iterator[tuple[bool, int]]:
-    """Whether it is a forward pass, and of which one, if all go forward, then back in reverse.
+    """The passes if all go forward, then back in reverse: whether each is forward, and its number.
 
     Parameters
     ----------

@@ -54,7 +54,7 @@ class BoardDevices:
         self.names: tuple[str, ...] = self._device.names
 
     def on(self, cluster: Cluster | None) -> Self:
-        """These devices, or those that the file of a cluster names.
+        """These devices, or the devices that the file of a cluster names.
 
         Raises
         ------
@@ -80,7 +80,7 @@ class BoardDevices:
         return self.name(rank) != REFERENCE
 
     def check_board(self, rank: int, board: Board) -> None:
-        """Refuse a chip that is not that of the cluster's board which it stands for.
+        """Refuse a chip that differs from the chip of the cluster's board that it stands for.
 
         Raises
         ------

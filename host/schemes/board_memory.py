@@ -26,7 +26,7 @@ __all__ = ["check_board_memory", "check_boards"]
 
 def check_boards(model: InitialModel, assignment: Assignment, cluster: Cluster | None, boards: int,
                  division: Division | None = None) -> None:
-    """Refuse a training of which boards do not hold their shares.
+    """Refuse a training if boards do not hold their shares of it.
 
     Parameters
     ----------

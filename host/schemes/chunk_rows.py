@@ -29,7 +29,7 @@ class GraphInChunks(AllRows):
     chunks : (V,) array of int
         Chunk of each vertex: its place in the order.
     edges : scipy.sparse.csr_array
-        The graph's edges, row i holding those towards vertex i.
+        The graph's edges, row i holding the edges towards vertex i.
     element_width : int
         Bits of a mantissa.
     """
@@ -78,14 +78,14 @@ class GraphInChunks(AllRows):
         return found
 
     def end_step(self) -> None:
-        """All chunks have been: their rows are those of the step before from now on."""
+        """End the step: all chunks have been, and their rows are the older ones from now on."""
         self._last = {name: kept_rows(rows[self._read[transposed]], exponent)
                       for name, (rows, exponent, transposed) in self._now.items()}
         self._now = {}
 
     @property
     def kept(self) -> dict[Tensor, Older]:
-        """Rows of the step before, as those of ``StaleChunks``."""
+        """Rows of the step before, as of ``StaleChunks``."""
         return dict(self._last)
 
     def keep(self, kept: Mapping[Tensor, Older]) -> None:

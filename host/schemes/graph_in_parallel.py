@@ -34,11 +34,11 @@ __all__ = ["GraphInParallel"]
 class GraphInParallel(Scheme):
     """Every board has the rows of its own vertices, and all weights.
 
-    Before rows are summed over neighbours, forward or backward, each sends those that others read:
-    ``HaloExchange`` has them cross, in the middle of a pass. Sums of gradients are added up once a
-    step. That is the step of one board: sums are integers, and in any order the same.
+    Before rows are summed over neighbours, forward or backward, each sends the rows that others
+    read: ``HaloExchange`` has them cross, in the middle of a pass. Sums of gradients are added up
+    once a step. That is the step of one board: sums are integers, and in any order the same.
 
-    If it has ``LateRows``, those of others are of the step before; see ``StaleParts``.
+    If it has ``LateRows``, rows of others are of the step before; see ``StaleParts``.
 
     Parameters
     ----------

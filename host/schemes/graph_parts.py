@@ -191,7 +191,7 @@ def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: 
 
 
 def _renumber(part: SparseArray, ranks: IntArray, outside: IntArray) -> SparseArray:
-    """Edges whose columns are rows here, then those of the halo."""
+    """Edges whose columns are rows here, then edges from the halo."""
     place = np.zeros(part.shape[1], dtype=part.indices.dtype)
     place[ranks] = np.arange(len(ranks))
     place[outside] = len(ranks) + np.arange(len(outside))

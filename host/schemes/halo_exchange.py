@@ -69,7 +69,7 @@ class LateRows:
     @staticmethod
     def join(parts: Sequence[Mapping[Tensor, tuple[IntArray, int, Older]]],
              ) -> dict[Tensor, Older]:
-        """Join the rows ``with_places`` of parts to those of all vertices that some part reads."""
+        """Join the rows ``with_places`` of parts: all vertices that some part reads."""
         found: dict[Tensor, Older] = {}
         for part in parts:
             for name, (places, count, rows) in part.items():
@@ -90,7 +90,7 @@ class HaloExchange(OtherRows):
     element_width : int
         Bits of a mantissa.
     late : LateRows, optional
-        Takes the rows of this step, and gives those of the step before.
+        Takes the rows of this step, and gives the rows of the step before.
 
     Attributes
     ----------

@@ -40,7 +40,7 @@ def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list
     for node in nodes:
         for term in node.terms:
             readers.setdefault(term.rows, []).append(boards[node.layer])
-    if not forward:  # parameters' gradients are products with those of sums
+    if not forward:  # parameters' gradients are products with gradients of sums
         for layer, board in boards.items():
             readers.setdefault(Tensor(Kind.GRADIENT, layer), []).append(board)
     masked = {(node.mask_read, boards[node.layer]) for node in graph.backward}

@@ -104,10 +104,10 @@ class OlderWeightsPipeline(LayersInPipeline):
 
     def _train_through(self, steps: Iterator[Sequence[Sample]],
                        sizes: Sequence[int]) -> Actions[Trained]:
-        """Steps, each of which begins while the one before is under way.
+        """Steps that overlap: each begins while the step before is under way.
 
-        A board's exponents are its own: those of what it computes follow what it computed in the
-        step before, and others come with the rows. So boards need not wait for each other.
+        A board's exponents are its own: exponents of its tensors follow its results in the step
+        before, and others come with the rows. So boards need not wait for each other.
 
         Parameters
         ----------

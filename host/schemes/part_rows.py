@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a part of a graph: those of its own vertices, and below them those of others it reads."""
+"""Rows of a part of a graph: its own vertices', and below them rows of others that it reads."""
 
 import abc
 from collections.abc import Callable, Mapping

@@ -41,7 +41,7 @@ class SampleSource:
     network : Network
         What is trained.
     recipe : Recipe
-        How; its seed is also that of the samples.
+        How; its seed is the samples' seed, too.
     sampling : Sampling
         How samples are drawn; its ``sampler`` is given.
     progress : callable

@@ -49,7 +49,7 @@ class Scheme(abc.ABC):
     Attributes
     ----------
     sample : Sample
-        That of the model.
+        The model's sample.
     """
 
     def __init__(self, model: InitialModel, rank: int) -> None:
@@ -58,12 +58,12 @@ class Scheme(abc.ABC):
         self._totals = Totals(model.state, LOSS_UNIT * model.sample.loss_scale)
 
     def own(self, numbers: Sequence[int]) -> Sequence[int]:
-        """Which of a step's samples this board takes, of those with these numbers."""
+        """Numbers of the samples that this board takes, out of these numbers of a step."""
         return numbers
 
     @abc.abstractmethod
     def step(self, samples: Sequence[Sample]) -> Actions[Trained]:
-        """A step on those of its samples that this board takes, or on the whole graph."""
+        """A step on the samples that this board takes, or on the whole graph."""
 
     def train(self, steps: Iterator[Sequence[Sample]], sizes: Sequence[int]) -> Actions[Trained]:
         """The steps of an epoch.

@@ -37,7 +37,7 @@ def _trials(config: Config) -> Iterator[tuple[IntArray, IntArray, int]]:
 
 def check_gradients(driver: Driver, *,
                     progress: Callable[[str], None] = lambda text: None) -> Iterator[Finding]:
-    """Let one core after the other send a gradient; those of the others are zero.
+    """Let one core after the other send a gradient; the others' gradients are zero.
 
     Parameters
     ----------

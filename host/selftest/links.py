@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tests every link in every plane, by messages whose payload takes each bit through 0 and 1.
 
-A case is one AGGREGATE. What arrives is drained to memory as it is, so what a core has there is
-what one core, known from row and case, has sent. Kinds, digits and indexes of flits do not vary
+A case is one AGGREGATE. Arriving rows are drained to memory unchanged, so a core has there the rows
+that one core, known from row and case, has sent. Kinds, digits and indexes of flits do not vary
 here; gradients and updates have them all.
 """
 

@@ -50,8 +50,8 @@ def self_test(transport: Transport, config: Config, *, sections: Collection[str]
               progress: Callable[[str], None] = lambda text: None) -> Iterator[Section]:
     """Test a chip; what is in its memories is lost.
 
-    Each section relies on what those before it have tested. Where one finds something, those after
-    it are omitted: the chip may need a reset.
+    Each section relies on the blocks that earlier sections have tested. Where one finds something,
+    later sections are omitted: the chip may need a reset.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _TIMEOUT = 600.0
 class Boards:
     """Boards that train together, with a process of this machine for each.
 
-    The bits are those of one board, but with ``staleness``. It needs
+    The bits are the same as on one board, but with ``staleness``. It needs
     ``pip install 'hypercast-gcn[cluster]'``.
 
     Parameters
@@ -39,14 +39,14 @@ class Boards:
         ``layers``, a run of them. If not given, samples if steps work on some, else the graph.
     cluster : Cluster, str or pathlib.Path, optional
         Boards that they stand for: a name as ``vcu128-4``, or a file. Their time is reckoned, see
-        ``Trainer.virtual_time``. With neither ``count`` nor ``scheme``, they train as those of the
-        cluster would fastest.
+        ``Trainer.virtual_time``. With neither ``count`` nor ``scheme``, they train as the cluster's
+        boards would fastest.
     plan : pathlib.Path or str, optional
         A plan for the cluster, in a file that ``hypercast plan -o`` wrote.
     staleness : bool
         Boards that share a graph take each other's rows of the step before, and do not wait for
-        them; those that have a run of layers, older weights, or with ``chunks`` older rows. By a
-        plan, if that is fastest.
+        them; boards that have a run of layers take older weights, or with ``chunks`` older rows. By
+        a plan, if that is fastest.
     smoothing : float, optional
         With staleness: rows of others are a running mean that keeps this share of itself in each
         step; 0 if not given.
@@ -134,7 +134,7 @@ class Boards:
         Raises
         ------
         DescriptionError
-            If it is one, of which something else is said; or others were started.
+            If it is one process, but more was asked for; or if another number was started.
         """
         if self.count and started > 1 and self.count != started:
             raise unfit_value("count", "{} starts as many processes, but {} were started "

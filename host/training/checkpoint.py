@@ -90,7 +90,7 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
     network : Network
     recipe : Recipe
     parameters : dict, optional
-        Initial weights and biases, if they are not those of the recipe's seed.
+        Initial weights and biases, if they do not follow from the recipe's seed.
     sampling : Sampling, optional
         How samples are drawn, if they are.
     staleness : dict, optional

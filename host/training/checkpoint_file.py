@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The file of a checkpoint, which is read as it was written, or refused.
 
-It is safetensors: int32 tensors ``W1.master``, ``W1.momentum``, ...; of the best epoch so far
-likewise after ``best/``. Everything else is JSON in the metadata, besides a SHA-256 of that and of
-all tensors, their names, types and shapes.
+It is safetensors: int32 tensors ``W1.master``, ``W1.momentum``, ...; tensors of the best epoch so
+far have the same names after ``best/``. Everything else is JSON in the metadata, with a SHA-256 of
+this JSON and of all tensors, their names, types and shapes.
 """
 
 import hashlib

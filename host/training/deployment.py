@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who carries a training out: this process, others with it, or those that it starts."""
+"""The processes that carry a training out: this one, others with it, or its own children."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

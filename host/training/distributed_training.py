@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A training on a whole graph that boards share, of which the leader holds no more than others."""
+"""A training on a whole graph that boards share; the leader holds no more of it than others."""
 
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
@@ -52,7 +52,7 @@ class _Given(NamedTuple):
 
 
 class _Prepared(NamedTuple):
-    """What is kept of a training that was prepared, besides each board's part."""
+    """The rest of a training that was prepared, without the boards' parts."""
 
     recipe: Recipe
     network: Network
@@ -73,7 +73,7 @@ class DistributedTraining:
     source : Source
         Where the graph comes from.
     stopping, model, device, recipe, check, assignment, cluster
-        As those of ``Trainer``.
+        As of ``Trainer``.
     boards : int
         How many train together.
     progress : callable
@@ -82,7 +82,7 @@ class DistributedTraining:
     Attributes
     ----------
     recipe, network, state, identity, outline, order
-        As those of ``Training``.
+        As of ``Training``.
 
     Raises
     ------
@@ -134,7 +134,7 @@ class DistributedTraining:
         self._shares.close()
 
     def numbers(self, state: TrainingState) -> list[TensorNumbers]:
-        """As those of ``Training``; another process prepares the whole graph once more for it."""
+        """As of ``Training``; another process prepares the whole graph once more for it."""
         found: list[TensorNumbers] = next(in_child_process(
             "tries a step of the whole graph", _numbers, self._given, state,
             progress=self._progress))

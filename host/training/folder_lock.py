@@ -56,7 +56,7 @@ class FolderLock:
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        # The file stays: a process might wait for one that is no longer there.
+        # The file stays: else a process might wait for a file that is no longer there.
         self._file = _open_regular(folder / _NAME)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -72,7 +72,7 @@ class Launched(NamedTuple):
     sampled: tuple[Graph | Source, Model, Sampling, dict[str, Any]] | None
 
     def run(self, group: Group, parent: Parent | None) -> None:
-        """On each process: train with the others, on the leader as it is told."""
+        """On each process: train with the others; the leader does as its caller says."""
         progress = parent.progress if parent else lambda text: None
         training: Training | None = None
         share = Share(group, self.assignment, self.cluster, BoardDevices(self.device, progress))
@@ -140,7 +140,7 @@ _ANSWERS: dict[_Request, Callable[..., Any]] = {
 
 
 class _LaunchedChip:
-    """The leader's chip, as far as it can be asked: its attributes are those of a ``Chip``."""
+    """The leader's chip, as far as it can be asked: its attributes are a ``Chip``'s."""
 
     profile = None  # which several boards do not keep
 
@@ -236,7 +236,7 @@ class LaunchedDevice(TrainingDevice):
         self._call(_Request.LOAD_STATE, state)
 
     def virtual_time(self) -> VirtualTime | None:
-        """The ``VirtualTime`` so far, if boards stand for those of a cluster."""
+        """The ``VirtualTime`` so far, if boards stand for a cluster's boards."""
         found: VirtualTime | None = self._call(_Request.TIME)
         return found
 

@@ -38,8 +38,8 @@ class TensorNumbers(NamedTuple):
     saturations : int
         Elements that did not fit; of parameters, in their update.
     error : float or None
-        Root of the summed squared differences from float64, over that of the summed squares; it
-        includes what comes from the tensors before. None where all are zero.
+        Root of the summed squared differences from float64, over the root of the summed squares; it
+        includes errors of the tensors before. None where all are zero.
     """
 
     name: Tensor

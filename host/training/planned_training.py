@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A training by a plan: one that is in a file, or the best one for a cluster."""
+"""A training by a plan: a plan in a file, or the best plan for a cluster."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence

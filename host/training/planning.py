@@ -57,7 +57,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         What is trained on.
     counts : iterable of int, optional
         Numbers of boards, or of chunks, that a whole graph is divided among, so that the parts are
-        known; those that strategies try, if not given.
+        known; if not given, the numbers that strategies try.
     progress : callable
         Called with a line of text before each slow part.
     """
@@ -136,9 +136,9 @@ def problem_of_network(description: Description, cluster: Cluster, network: Netw
 
 def _order(description: Description, network: Network, statistics: Statistics, cluster: Cluster,
            default: Callable[[], Network]) -> Network:
-    """The network with the orders that are given, or those of ``default``, or the fastest ones.
+    """The network with the orders that are given, or the ``default`` orders, or the fastest ones.
 
-    The latter are those of the fewest cycles on the cluster's first board.
+    The fastest ones take the fewest cycles on the cluster's first board.
     """
     if not description.model.fastest:
         return default() if description.model.chosen else network

@@ -64,12 +64,12 @@ class Prepared(NamedTuple):
     edges: CompiledEdges | None = None
 
 
-#: What the host does besides compiling, as ``progress`` says it.
+#: Work of the host other than compiling, as ``progress`` says it.
 _TRYING = "rounding edge weights and features, and trying the first step"
 
 
 def _counting_steps(recipe: Recipe, steps: int = 1) -> Recipe:
-    """The recipe whose schedule counts steps, as devices do, of which an epoch has several."""
+    """The recipe with a schedule that counts steps, as devices do; an epoch has several."""
     return replace(recipe, schedule=schedule_in_steps(recipe.schedule, recipe.epochs, steps))
 
 
@@ -98,10 +98,10 @@ def prepare(graph: Graph, network: Network, recipe: Recipe, config: Config | Non
         How to train.
     config : Config, optional
         Configuration for which the order of every layer's products is chosen, whatever it is in
-        ``network``: that of the fewest predicted cycles, or, if the network does not fit the
+        ``network``: the order of the fewest predicted cycles, or, if the network does not fit the
         configuration, features times weights first. The bits follow from the orders.
     parameters : dict, optional
-        Initial weights and biases by name, instead of those of the recipe's seed.
+        Initial weights and biases by name, instead of values by the recipe's seed.
     loss_weights : (V,) array of float, optional
         Factor of each vertex's loss, in the graph's order of vertices; see ``Sample``.
     progress : callable
@@ -155,7 +155,7 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
                     progress: Callable[[str], None] = lambda text: None) -> Prepared:
     """The model of a graph's samples in its initial state; the first one chooses the orders.
 
-    Steps are predicted as they are to run: with features that stay in memory, and ahead of the next
+    Steps are predicted as they will run: with features that stay in memory, and ahead of the next
     sample where there are enough of them.
 
     Parameters
@@ -163,10 +163,10 @@ def prepare_sampled(source: SampleSource, network: Network, recipe: Recipe,
     source : SampleSource
         The samples.
     network, recipe, config, parameters
-        As those of ``prepare``; the recipe's schedule counts epochs here, and steps in
-        the model's recipe.
+        As of ``prepare``; the recipe's schedule counts epochs here, and steps in the model's
+        recipe.
     progress : callable
-        As that of ``prepare``.
+        As of ``prepare``.
     """
     recipe = _counting_steps(recipe, -(-len(source) // recipe.micro_batches))
     edges = None
@@ -206,7 +206,7 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     Parameters
     ----------
     name : str
-        ``reference``, or that of a chip, see ``open_transport``.
+        ``reference``, or the name of a chip, see ``open_transport``.
     model : InitialModel
         What is trained.
     config : Config

@@ -65,7 +65,7 @@ class Stopwatch:
 
     @contextlib.contextmanager
     def running(self) -> Iterator[None]:
-        """Measure an epoch; one that does not come to its end does not count."""
+        """Measure an epoch; an epoch that does not come to its end does not count."""
         self.begun = self.begun or datetime.now(UTC)
         start = time.monotonic()
         yield

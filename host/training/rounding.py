@@ -37,7 +37,7 @@ def check_features(features: FloatMatrix, width: int) -> None:
     Parameters
     ----------
     features : (V, F) array or scipy.sparse.csr_array of float64
-        As they are trained on.
+        The features in the form in which they are trained on.
     width : int
         Bits of an element.
 

@@ -117,7 +117,7 @@ class RunFolder:
 
         Its path is relative to the folder, so that a project can be moved as a whole. If nothing is
         there, the graph is where it was when the run was written. Orders of products that version
-        0.2.0 chose are those of the checkpoint: others would be chosen now.
+        0.2.0 chose are taken from the checkpoint: others would be chosen now.
 
         Parameters
         ----------
@@ -165,7 +165,7 @@ class RunFolder:
         return replace(description, model=model)
 
     def _places(self) -> Iterator[str]:
-        """Where the graph may be, besides where the description says.
+        """Other places where the graph may be than the description says.
 
         That is relative to the folder as it was named. So it may be relative to what the folder is
         a link to, or else where it was.
@@ -215,7 +215,7 @@ class RunFolder:
         return kept if kept.stale else given
 
     def records(self) -> list[Record]:
-        """The record of each epoch, up to one that was not written to its end."""
+        """The record of each epoch, up to a record that was not written to its end."""
         return [json.loads(line) for line in self._record_lines()]
 
     def records_of(self, checkpoint: Checkpoint) -> list[Record]:
@@ -224,7 +224,7 @@ class RunFolder:
         Raises
         ------
         CheckpointError
-            If there are too few, or they are not those that were written before it.
+            If there are too few, or they were not written before it.
         """
         path, count = self._folder / EPOCHS, checkpoint.state.step
         try:
@@ -282,7 +282,7 @@ class RunFolder:
         Raises
         ------
         RunError
-            If a name in it, such as that of a file, is no text.
+            If a name in it, of a file for instance, is no text.
         """
         try:
             description.relative_to(self._folder).text().encode()
@@ -337,7 +337,7 @@ class RunFolder:
         write_durably(self._folder / _DESCRIPTION, described)
 
     def _kept_description(self, description: Description) -> tuple[bytes, dict[str, bytes]]:
-        """The description's file, and the contents of those that are to be kept beside it."""
+        """The description's file, and the contents of the files to keep beside it."""
         model, weights = description.model, {}
         if model.weights:
             source = Path(model.weights)
@@ -348,7 +348,7 @@ class RunFolder:
         return description.relative_to(self._folder).text().encode(), weights
 
     def _clear(self, described: bytes, weights: Mapping[str, bytes]) -> None:
-        """Remove an earlier run; its description first, unless it is that of the new one."""
+        """Remove an earlier run; its description first, unless the new run has the same one."""
         path = self._folder / _DESCRIPTION
         same = not weights and path.exists() and read_bytes(path) == described
         for name in _FILES[same:]:
@@ -406,7 +406,7 @@ def _memory_map(job: Job) -> dict[str, list[tuple[str, int, int]]]:
     places: dict[str, list[tuple[str, int, int]]] = {
         "channel 0": [], "channel 1": [], "weight bank": []}
     for name, region in job.regions.items():
-        if region.words and name == region.name:  # those of evaluations lie where others do
+        if region.words and name == region.name:  # tensors of evaluations lie where others do
             places[f"channel {region.channel}"].append((name, region.address, region.words))
     for name, weights in job.weights.items():
         places["weight bank"].append((name, weights.base, weights.rows))

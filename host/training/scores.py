@@ -35,7 +35,7 @@ class F1(NamedTuple):
 
 
 def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
-    """Share of vertices of which all is predicted correctly.
+    """Share of vertices whose labels are all predicted correctly.
 
     Parameters
     ----------
@@ -53,10 +53,10 @@ def accuracy(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> float:
 
 
 def f1(predicted: npt.ArrayLike, labels: npt.ArrayLike) -> F1:
-    """The ``F1`` scores; parameters are those of ``accuracy``.
+    """The ``F1`` scores; parameters as of ``accuracy``.
 
-    A class counts in macro F1 if it is predicted or meant somewhere, or if it is a column; one that
-    is neither predicted nor meant then has F1 0.
+    A class counts in macro F1 if it is predicted or meant somewhere, or if it is a column; a column
+    that is neither predicted nor meant then has F1 0.
     """
     predicted, labels = _check(predicted, labels)
     if labels.ndim == 1:

@@ -63,9 +63,9 @@ class Trainer(Trained):
     Parameters
     ----------
     graph : Graph or Source
-        What to train on, or where it comes from. Of the latter, if boards are to share the whole
-        graph, the leader reads and prepares it in a process of its own (``DistributedTraining``),
-        so that this one never has it.
+        The graph to train on, or its source. If boards are to share the whole graph of a source,
+        the leader reads and prepares it in a process of its own (``DistributedTraining``), so that
+        this one never has it.
     model : Model, optional
         What to train.
     device : Device, optional
@@ -194,7 +194,7 @@ class Trainer(Trained):
                        **options: Any) -> Self:
         """The trainer of a ``Description``; ``options`` are further parameters.
 
-        A ``graph`` is taken instead of that of the description.
+        A ``graph`` is taken instead of the description's.
         """
         source = description.graph
         given = source.with_graph(graph) if source and graph else graph or source
@@ -357,7 +357,7 @@ class Trainer(Trained):
         return chip.job if chip else None
 
     def _go_on_counting(self) -> None:
-        """Cycles of a chip go on from those recorded, if it was a chip."""
+        """Let a chip's cycles go on from the recorded ones, if it was a chip."""
         chip = self.target.chip
         last = next((record for record in reversed(self.history) if "train_cycles" in record), None)
         if chip and last:

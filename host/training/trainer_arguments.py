@@ -30,7 +30,7 @@ class Recording:
     step : int, optional
         The training step, from 1, whose timeline is recorded.
     waves : Waves, optional
-        Waveforms to be written; those ``of_step`` are of that step.
+        Waveforms to be written; waveforms ``of_step`` are of that step.
 
     Raises
     ------
@@ -56,8 +56,8 @@ class Sharing:
     Parameters
     ----------
     group : Group, optional
-        The processes, a board each. The trainer of each has the same arguments; only that of rank 0
-        keeps a run and trains, the others ``follow``.
+        The processes, a board each. The trainer of each has the same arguments; only rank 0's keeps
+        a run and trains, the others ``follow``.
     assignment : Assignment, optional
         How they share it. Without a group, what one process computes as boards would; by default as
         in the run that it goes on with.
@@ -70,7 +70,7 @@ class Sharing:
     cluster: Cluster | None = None
 
 
-#: Classes of each argument, the first of which is named, and an example.
+#: Classes of each argument, and an example; errors name the first class.
 _OBJECTS = {"graph": ((Graph, Source), "Graph.load(...)"), "model": ((Model,), "Model(hidden=16)"),
             "device": ((Device,), 'Device("rtl")'), "sampling": ((Sampling,), "Sampling(...)"),
             "transport": ((Transport,), "an object of a class that is derived from it"),

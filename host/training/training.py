@@ -68,7 +68,7 @@ class Training:
     Parameters
     ----------
     graph, model, device, sampling
-        As those of ``Trainer``, all of them given.
+        As of ``Trainer``, all of them given.
     recipe : dict
         How to train, as ``Trainer`` takes it.
     check : bool
@@ -76,7 +76,7 @@ class Training:
     boards : int, optional
         How many processes train together, a board each; none if there is only one.
     assignment, cluster
-        As those of ``Trainer``.
+        As of ``Trainer``.
     progress : callable
         Called with a line of text before each slow step.
     chip : bool

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one process does of a training: alone, or as one of those that were started together."""
+"""One process's work in a training: alone, or together with others."""
 
 import os
 from collections.abc import Callable, Mapping

@@ -20,7 +20,7 @@ from hypercast.rtl.registers import (
 
 __all__ = ["c_header"]
 
-#: What names begin with. Those of one configuration begin with its top module's name instead.
+#: The beginning of names. Names of one configuration begin with its top module's name instead.
 _COMMON = "HYPERCAST"
 _OWN = "CONFIG_"
 #: Derived values of ``Config`` that a driver needs.
@@ -30,8 +30,8 @@ _DERIVED = ("cores", "chunks")
 def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """The header of a configuration, as text: constants only, all unsigned.
 
-    Headers of several chips can be included together: what they define alike has the same name,
-    and what is of one configuration has that of its top module.
+    Headers of several chips can be included together: common definitions have the same name, and
+    definitions of one configuration have the name of its top module.
     """
     own = options.top.upper()
     guard = f"{own}_H"

@@ -15,7 +15,7 @@ __all__ = ["core_name", "fusesoc_core", "names_file", "yosys_names"]
 #: Options of Yosys' synthesis, without and with UltraRAM, which the default family has not.
 _SYNTHESIS = (["-noiopad", "-noclkbuf"],
               ["-family", "xcup", "-uram", "-noiopad", "-noclkbuf"])
-#: Commands of Tcl, of which ``rename`` alone would be Tcl's own.
+#: Commands of Tcl; only ``rename`` is Tcl's own.
 _NAMES = """\
 # Yosys names bits of wires as elements of arrays are named, word[0], and stops where it meets a
 # name twice (https://github.com/YosysHQ/yosys/issues/4349). So such names are made private.

@@ -24,7 +24,7 @@ __all__ = ["ipxact"]
 _NAMESPACE = "http://www.accellera.org/XMLSchema/IPXACT/1685-2014"
 _ACCESS = {"r": "read-only", "rw": "read-write"}
 _MEMORY_MAP = "registers"
-#: Bus definitions: those of clock and reset are known to most tools. AMBA's are Arm's own.
+#: Bus definitions: most tools know the definitions of clock and reset. AMBA's are Arm's own.
 _XILINX = {"vendor": "xilinx.com", "library": "signal", "version": "1.0"}
 _ARM = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0"}
 _BUSES = {"clock": _XILINX | {"name": "clock"}, "reset": _XILINX | {"name": "reset"},
@@ -62,7 +62,7 @@ def _add_parameter(parent: ElementTree.Element, name: str, value: object) -> Non
 
 
 def _add_interface(parent: ElementTree.Element, interface: Interface) -> None:
-    """A bus interface, with its logical ports mapped to those of the chip."""
+    """A bus interface, with its logical ports mapped to the chip's."""
     element = add(parent, "busInterface")
     add(element, "name", interface.name)
     bus = _BUSES[interface.kind]

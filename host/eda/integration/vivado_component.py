@@ -35,7 +35,7 @@ _TITLE = "Hypercast"
 _DESCRIPTION = "Trains graph convolutional networks on a hypercube of cores"
 _ACCESS = {"r": "read-only", "rw": "read-write"}
 _VIEWS = ("synthesis", "simulation")
-#: Those with block RAM, and DSPs that multiply 16 by 16 bits.
+#: Families with block RAM, and DSPs that multiply 16 by 16 bits.
 _FAMILIES = ("artix7", "artixuplus", "kintex7", "kintexu", "kintexuplus", "spartan7",
              "versal", "virtex7", "virtexu", "virtexuplus", "virtexuplusHBM", "zynq", "zynquplus",
              "zynquplusRFSOC")

@@ -63,7 +63,7 @@ def checked_csr(data: npt.ArrayLike, indices: npt.ArrayLike, starts: npt.ArrayLi
 
 
 def _vector(values: npt.ArrayLike, name: str, kinds: str, place: Place) -> npt.NDArray[Any]:
-    """A vector as it is, or of integers as int64."""
+    """The same vector; of integers, as int64."""
     values = np.asarray(values)
     if values.ndim != 1 or (values.dtype.kind not in kinds and values.size):
         raise FileError(f"{place}: {name} of shape {values.shape} and type {values.dtype} are no "

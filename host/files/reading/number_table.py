@@ -45,8 +45,8 @@ def read_whole_numbers(path: Place, *, names: bool = False) -> npt.NDArray[np.in
     path : path-like
         The file; it is compressed if it ends in ``.gz``.
     names : bool
-        Whether the first line may name the columns: as many as there are, all of which begin with a
-        letter or ``_``, and hold nothing but these, digits, spaces, ``.`` and ``-``.
+        Whether the first line may name the columns: one for each column. Names begin with a letter
+        or ``_``, and hold nothing but these, digits, spaces, ``.`` and ``-``.
 
     Raises
     ------
@@ -93,7 +93,7 @@ class _Stream(Protocol):
 
 
 def _blocks(stream: _Stream, path: Place) -> Iterator[list[bytes]]:
-    """Lines, many at a time; one that has no end is not waited for."""
+    """Lines, many at a time; a line without an end is not waited for."""
     rest = b""
     while block := stream.read(_BLOCK):
         *lines, rest = (rest + block).split(b"\n")
@@ -114,7 +114,7 @@ def _names(line: bytes) -> int:
 
 def _numbers(lines: Sequence[bytes], dtype: type[Number], done: int,
              path: Place) -> npt.NDArray[Number]:
-    """Numbers of some lines, of which ``done`` come before; the slow way only if they are bad."""
+    """Numbers of some lines after the first ``done``; the slow way only if they are bad."""
     text = b"\n".join(lines)
     if not text.translate(None, _ALPHABETS[dtype]) and not (
             dtype is np.int64 and _ODD.search(text)):

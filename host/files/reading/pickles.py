@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pickles of arrays, CSR matrices, dictionaries and lists, of which nothing is executed."""
+"""Pickles of arrays, CSR matrices, dictionaries and lists; nothing in them is executed."""
 
 import io
 import math
@@ -18,7 +18,7 @@ __all__ = ["read_pickled_array", "read_pickled_arrays", "read_pickled_csr", "rea
 
 Held = TypeVar("Held")
 
-#: What a data type's state has to say besides the byte order: it is a number's, not a structure's.
+#: The rest of a data type's state, after the byte order: of a number, not of a structure.
 _PLAIN = (None, None, None, -1, -1, 0)
 
 

@@ -36,7 +36,7 @@ class FileError(InputError):
 
 
 def one_line(text: str) -> str:
-    """A text as a line that is not too long; bytes of paths that are no text stay as they are."""
+    """A text as a line that is not too long; bytes of paths that are no text do not change."""
     text = " ".join(text.splitlines())
     text = "".join(one if one.isprintable() or "\udc80" <= one <= "\udcff"
                    else repr(one)[1:-1] for one in text)

@@ -39,8 +39,8 @@ def blocks(*, vertices: int = 256, classes: int = 4, features: int = 32, degree:
     mixing : float
         Fraction of them that is of another class.
     noise : float
-        Probability with which a feature that does not belong to the class is set; one that does
-        (every ``classes``-th) is set three times as often.
+        Probability with which a feature that does not belong to the class is set. A feature that
+        does (every ``classes``-th) is set three times as often.
     seed : int
         Seed of all random choices.
 

@@ -22,7 +22,7 @@ def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArgument
     """A graph from an .npz file with arrays ``edges``, ``features`` and ``labels``.
 
     It may have ``weights``, one for each edge. Arrays are what ``Graph.from_edges`` takes; edges
-    are undirected. Those of the MUSAE graphs that PyTorch Geometric downloads have ``target`` for
+    are undirected. The MUSAE graphs that PyTorch Geometric downloads have ``target`` for
     ``labels``.
 
     Parameters
@@ -59,7 +59,7 @@ def load_edge_list(path: str | PathLike[str], *, seed: int = 0) -> GraphArgument
 
 
 def _splits(path: Path, names: Sequence[str]) -> list[str]:
-    """Names of arrays that are splits; none, or those of a split to train on at least."""
+    """Names of arrays that are splits: none, or at least a split to train on."""
     found = [name for name in names
              if re.fullmatch(r"(train|val|valid|validation|test)(_\w+)?", name)]
     if found and not {"train"} <= {*found} <= {*_SPLITS}:

@@ -78,10 +78,10 @@ def load_planetoid(folder: str | PathLike[str], *, name: str | None = None,
                    verify: bool = True) -> GraphArguments:
     """A graph from a folder of Planetoid files, with Planetoid's split.
 
-    Trained on the vertices of ``x``, validated on the next 500, tested on those of
-    ``test.index``. Test numbers that are left out belong to vertices without features or label.
-    A vertex whose row of labels is zero has none, and is in no split. Neighbours are a set: one
-    that is listed twice, as 302 of Cora's are, is one.
+    Trained on the vertices of ``x``, validated on the next 500, tested on the vertices of
+    ``test.index``. Test numbers that are left out belong to vertices without features or label. A
+    vertex whose row of labels is zero has none, and is in no split. Neighbours are a set: a
+    neighbour that is listed twice, as 302 of Cora's are, counts once.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ def _splits(path: Path, vertices: int) -> Splits:
 
 
 def _check_all(numbers: npt.ArrayLike, vertices: int, path: Path) -> None:
-    """Refuse numbers that are not those of all vertices; one that is there twice passes."""
+    """Refuse numbers unless they name all vertices; a number may be there twice."""
     numbers = np.asarray(numbers, dtype=np.int64)
     outside = numbers[(numbers < 0) | (numbers >= vertices)]
     if outside.size:

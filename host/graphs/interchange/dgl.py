@@ -15,7 +15,7 @@ __all__ = ["dgl_arguments"]
 
 def dgl_arguments(graph: Any, features: str, labels: str, weight: str | None,
                   parts: Mapping[str, object] | None) -> dict[str, Any]:
-    """Arguments of ``graph_arguments``; parameters are those of ``Graph.from_dgl``."""
+    """Arguments of ``graph_arguments``; parameters as of ``Graph.from_dgl``."""
     with as_graph_errors(graph, "a dgl.DGLGraph"):
         if not graph.is_homogeneous:
             raise GraphError(f"the DGL graph has {len(graph.ntypes)} types of vertices and "

@@ -19,7 +19,7 @@ def networkx_edges(graph: Any, weight: str | None, vertices: int) -> tuple[IntAr
     Parameters
     ----------
     graph, weight
-        As those of ``Graph.from_networkx``.
+        As of ``Graph.from_networkx``.
     vertices : int
         Number of vertices that there should be.
 

@@ -18,7 +18,7 @@ __all__ = ["pyg_arguments", "require"]
 
 def pyg_arguments(data: Any, weight: str | None,
                   parts: Mapping[str, object] | None) -> dict[str, Any]:
-    """Arguments of ``graph_arguments``; parameters are those of ``Graph.from_pyg``."""
+    """Arguments of ``graph_arguments``; parameters as of ``Graph.from_pyg``."""
     with as_graph_errors(data, "a torch_geometric.data.Data"):
         labels = as_array(require(data, "y"), "y")
         edges, weights = _edges(data, weight, len(labels) if labels.ndim else 0)

@@ -21,8 +21,8 @@ _LONGEST = 200
 def as_array(values: Any, name: str) -> Any:
     """Numbers in any form as an array with the same values; sparse ones become CSR arrays.
 
-    Types of PyTorch that NumPy lacks become float32 if that has all their values, as it has those
-    of bfloat16 and of 8 bits.
+    Types of PyTorch that NumPy lacks become float32 if that has all their values, as for bfloat16
+    and types of 8 bits.
 
     Parameters
     ----------

@@ -100,8 +100,8 @@ def own_names(given: Collection[str], names: Collection[str]) -> dict[str, str]:
     Returns
     -------
     dict
-        Name here by name in the file; a name that means nothing here stays as it is, without what
-        wraps it.
+        Name here by name in the file; a name that means nothing here does not change, but loses its
+        wrappers.
     """
     here = {name: name.replace(_COMPILED, "") for name in given}
     plain = here if len({*here.values()}) == len(given) else {name: name for name in given}
@@ -146,7 +146,7 @@ def _number_names(given: Sequence[str], names: Collection[str]) -> dict[str, str
 
 
 def _own_parts(parts: Mapping[str, str], expected: Collection[str]) -> dict[str, str]:
-    """Parts of names within a convolution, those of a perceptron as they are called here."""
+    """Parts of names within a convolution; a perceptron's layers get their names here."""
     linears = {name: match for name, part in parts.items()
                if (match := _PERCEPTRON.fullmatch(part))}
     numbers = sorted({int(match["number"]) for match in linears.values()})

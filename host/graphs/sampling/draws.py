@@ -33,7 +33,7 @@ class WeightedDraw:
 
 
 class NodeDraw:
-    """Vertices drawn by the squared norm of their columns, those whose features spread most.
+    """Vertices drawn by the squared norm of their columns: often, if their features spread far.
 
     (Zeng et al., GraphSAINT: Graph Sampling Based Inductive Learning Method, 2020, section 3.4.)
 

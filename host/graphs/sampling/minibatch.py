@@ -15,7 +15,7 @@ class MiniBatch:
     Parameters
     ----------
     levels : tuple of (S,) arrays of int64
-        Vertices of the graph whose rows are the input, and the output of each layer. Those of a
+        Vertices of the graph whose rows are the input, and the output of each layer. Vertices of a
         level come first in the level below.
     matrices : tuple of scipy.sparse.csr_array
         For each layer, first to last: (rows of its output, rows of its input) float64, what is
@@ -24,7 +24,7 @@ class MiniBatch:
         Weight of each vertex of the last level, 0 if it is not to train on; the batch's loss is the
         sum of losses times these.
     number : int or None
-        Which of a finite pool of samples it is: those with the same number are the same.
+        Which of a finite pool of samples it is: samples with the same number are the same.
     """
 
     levels: tuple[IntArray, ...]

@@ -24,7 +24,7 @@ from hypercast.reference.array_types import IntArray, SparseArray
 
 __all__ = ["NeighbourSampler"]
 
-#: Words of random bits that are drawn besides those that are needed for sure.
+#: Words of random bits that are drawn beyond the words that are needed for sure.
 _SPARE = 64
 
 
@@ -81,7 +81,7 @@ class NeighbourSampler:
 
     @property
     def heaviest(self) -> float:
-        """Largest loss weight of any batch: that of the last one's targets."""
+        """Largest loss weight of any batch: of the last batch's targets."""
         return 1 / (len(self._targets) - (len(self) - 1) * self._batch_size)
 
     def batch(self, epoch: int, number: int) -> MiniBatch:

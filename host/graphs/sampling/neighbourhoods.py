@@ -20,7 +20,7 @@ class Neighbourhoods:
     Parameters
     ----------
     matrix : (V, V) scipy.sparse array
-        Weights; row i holds those towards vertex i.
+        Weights; row i holds the weights of edges towards vertex i.
 
     Attributes
     ----------

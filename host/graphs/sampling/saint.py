@@ -28,8 +28,7 @@ _ANNOUNCED = 100
 
 
 class Subgraph(NamedTuple):
-    """A subgraph of the pool: its vertices, positions and columns of its entries, and where those
-    of each row start.
+    """A subgraph of the pool: its vertices, positions and columns of its entries, starts of rows.
     """
 
     vertices: IntArray
@@ -71,7 +70,7 @@ class SaintSampler:
     Attributes
     ----------
     visits : (V,) numpy.ndarray of int64
-        Subgraphs of the pool with each vertex; those with 0 are never trained on.
+        Subgraphs of the pool with each vertex; vertices with 0 are never trained on.
     pool : int
         Subgraphs of the pool.
 

@@ -20,9 +20,9 @@ __all__ = ["SampleMaker"]
 class SampleMaker:
     """Rounds the mini-batches of a graph.
 
-    Vertices to train on are those with a loss weight above zero; others are in no split. The loss
-    of a batch is divided by the number of those that the first one had; loss weights make up for
-    that.
+    Vertices with a loss weight above zero are trained on; others are in no split. The loss of a
+    batch is divided by the number of vertices to train on in the first batch; loss weights make up
+    for that.
 
     Parameters
     ----------

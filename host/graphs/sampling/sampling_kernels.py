@@ -140,7 +140,7 @@ def draw_neighbours(starts: IntArray, columns: npt.NDArray[np.int32], weights: F
         scale = degree / fan_out
         for step in range(fan_out):
             candidate = candidates[many, step]
-            # Sorted: those of earlier steps are below the largest number of this one.
+            # Sorted: numbers of earlier steps are below the largest number of this one.
             at = step
             while at and chosen[uint64(at - 1)] > candidate:
                 at -= 1

@@ -25,9 +25,9 @@ __all__ = ["VertexCut", "largest_part"]
 class VertexCut:
     """Mini-batches that are the parts of a graph whose vertices are cut.
 
-    Every vertex draws a part. An edge is in that of its end of lower degree, so that those of high
-    degree are cut. A vertex is in each part that has an edge of it, and is a vertex of its own
-    there: each part is normalised as a graph of its own. Where that adds loops, every copy of a
+    Every vertex draws a part. An edge is in the part of its end of lower degree, so that vertices
+    of high degree are cut. A vertex is in each part that has an edge of it, and is a vertex of its
+    own there: each part is normalised as a graph of its own. Where that adds loops, every copy of a
     vertex has the vertex' loop, with the weight that the graph gives it. A vertex without edges is
     in the part it drew. Of a vertex' loss, a part has the share of its edges that are there. So the
     mean of the batches' losses is the mean over the vertices to train on, each counted once.
@@ -114,7 +114,7 @@ def largest_part(graph: Graph, parts: int, seed: int, *, looped: bool = False) -
     graph, parts, seed
         As of ``VertexCut``.
     looped : bool
-        Whether every vertex has a loop in each part, besides the edges; they are not counted then.
+        Whether every vertex has a loop in each part; these loops are not among the edges.
     """
     degrees, drawn, edge_parts = _deal(graph, parts, seed)
     here = np.zeros((graph.vertices, parts), dtype=bool)

@@ -2,7 +2,7 @@
 """GNNPipe: runs of layers, each with the whole graph, in chunks of its vertices.
 
 (Chen et al., GNNPipe: Scaling Deep GNN Training with Pipelined Model Parallelism, 2023.) A chunk
-reads rows of the chunks before it in this epoch, and of those after it in the last one.
+reads this epoch's rows of the chunks before it, and the last epoch's rows of the chunks after it.
 """
 
 from collections.abc import Iterable, Iterator

@@ -3,7 +3,7 @@
 
 Before a layer's sums over neighbours, boards exchange the rows that others read: their halos. With
 stale halos (Wan et al., PipeGCN: Efficient Full-Graph Training of Graph Convolutional Networks with
-Pipelined Feature Communication, ICLR 2022) those of the epoch before are taken, which were sent
+Pipelined Feature Communication, ICLR 2022) the halos of the epoch before are taken, which were sent
 while something else was computed.
 """
 
@@ -69,7 +69,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
     parts : sequence of float, optional
         Share of the vertices of each board; all are done at once if not given.
     hidden : bool
-        Whether halos are those of the epoch before.
+        Whether halos are taken from the epoch before.
     """
     name = _STALE_NAME if hidden else _EXACT_NAME
     count, layers = len(boards), range(len(problem.layers))

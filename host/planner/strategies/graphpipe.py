@@ -130,8 +130,8 @@ def _fit_stages(problem: Problem, room: StageRoom, series: Series, seconds: Sequ
                 most: float, count: int) -> list[tuple[int, ...]]:
     """Stages that take at most some seconds each, and fit where they are.
 
-    Those that fit with one micro-batch in flight come first. If they fit where they are, too, there
-    are none better.
+    Stages that fit with one micro-batch in flight come first. If they fit where they are, too,
+    there are none better.
     """
     kinds = {board.speed: board for board in problem.fastest[:count]}.values()
     stages = _shallow(series, seconds, most, count, lambda stage: any(
@@ -226,7 +226,7 @@ def _operators(element: "int | list[Series]") -> list[int]:
 
 
 class _Dealt(NamedTuple):
-    """Stages of a series, and the most of them, and of those behind, from its begin to an end."""
+    """Stages of a series from its begin to an end, and the most of them with stages behind."""
 
     stages: list[tuple[int, ...]]
     behind: int

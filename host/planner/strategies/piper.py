@@ -30,7 +30,7 @@ def plans(problem: Problem) -> Iterator[Plan | Refusal]:
     """The one of the smallest bottleneck whose stages fit the boards.
 
     Where these stages fit with fewer micro-batches in flight only than ``SO`` takes, it is the
-    faster one of two: theirs with ``SNO``, and that of the best stages for ``SO``.
+    faster one of two: the plan with their ``SNO``, and the plan with the best stages for ``SO``.
     """
     if reason := refusal(problem):
         yield Refusal(strategy=DISCIPLINE.strategy, reason=reason)
@@ -78,7 +78,7 @@ def partition(problem: Problem, room: StageRoom | None = None,
     room : StageRoom, optional
         The room of its boards, if it is known already.
     behind : int
-        How many micro-batches a stage has in flight for each stage behind it, besides one; 0 if
+        Micro-batches that a stage has in flight for each stage behind it, in addition to one; 0 if
         stages need not fit.
 
     Returns
@@ -97,12 +97,13 @@ def _search(problem: Problem, room: StageRoom | None, behind: int) -> list[tuple
     seconds = [operator.on(board).seconds for operator in graph.operators]
     needs = [bits_of(graph.sources[number]) for number in range(len(seconds))]
     boards = len(problem.boards)
-    #: What a stage needs in flight, by the number of all stages, from 1, and of those before it.
+    #: Micro-batches that a stage needs in flight, by the number of all stages, from 1, and of
+    #: stages before it.
     flights = np.minimum(problem.micro_batches, 1 + behind * np.maximum(
         0, np.arange(boards)[:, np.newaxis] - np.arange(boards)))
     order = sorted(_downsets(graph), key=lambda one: (one.bit_count(), one))
     #: Downset to the smallest bottleneck of stages up to it, by the number of all stages, and of
-    #: those up to it; and the place in ``order`` where the last of them begins.
+    #: stages up to it; and the place in ``order`` where the last of them begins.
     best: dict[int, FloatArray] = {0: np.full((boards, boards + 1), np.inf)}
     best[0][:, 0] = 0.0
     begins: dict[int, IntArray] = {}
@@ -149,7 +150,7 @@ def _downsets(graph: OperatorGraph, most: int | None = None) -> list[int]:
 
 
 def _larger(downset: int, needs: list[int], seconds: list[float]) -> Iterator[tuple[int, float]]:
-    """The downsets that hold one, and the seconds of what they hold besides."""
+    """The downsets that hold one, and the seconds of their other operators."""
     seen, todo = {downset}, [(downset, 0.0)]
     while todo:
         one, time = todo.pop()

@@ -8,7 +8,7 @@ from hypercast.rtl.serial.protocol import FRAME_WORDS, LONGEST_ACCESS, AccessKin
 
 __all__ = ["Command"]
 
-#: Words of a frame besides header and check sequence.
+#: Words of a frame without header and check sequence.
 _ROOM = FRAME_WORDS - 2
 
 

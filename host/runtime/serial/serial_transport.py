@@ -60,7 +60,7 @@ class SerialTransport(Transport):
         self._post()
 
     def reset(self) -> None:
-        """Reset the chip, whatever it is doing; its memories stay as they are."""
+        """Reset the chip, whatever it is doing; its memories do not change."""
         self._post()
         self._command.reset()
         self.flush()

@@ -38,7 +38,7 @@ class Session:
         How often a command is sent before the board is given up.
     number : int, optional
         The session's, 1 to 65535, where all bytes are to be the same again. By default it is
-        random, so that the board tells this session from those before it.
+        random, so that the board tells this session from earlier ones.
 
     Raises
     ------
