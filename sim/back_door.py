@@ -21,7 +21,7 @@ class BackDoor:
     Parameters
     ----------
     name : str
-        What it is, for messages.
+        Its name in messages.
     banks : list of numpy.ndarray
         Writable ``uint32`` views (words, pieces of 32 bits) of the banks' contents: word ``n`` is
         in bank ``n mod len(banks)``.
@@ -52,7 +52,7 @@ class BackDoor:
         Raises
         ------
         TransportError
-            If a word is not what was written.
+            If a word is not as it was written.
         """
         stored = np.zeros((count, self._banks[0].shape[1]), dtype=np.uint32)
         for bank, rows, mine in self._shares(address, count):

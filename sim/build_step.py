@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a tool that builds something, and keeps what it says."""
+"""Runs a tool that builds something, and keeps its output."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from hypercast.host.files.durable_file import open_new
 
 __all__ = ["BuildError", "StoppedError", "run"]
 
-#: Seconds from one look at what a tool does to the next.
+#: Seconds from one look at a running tool to the next.
 _INTERVAL = 1.0
 
 
@@ -88,7 +88,7 @@ def _wait(process: subprocess.Popen[bytes], stop: Callable[[], str]) -> str:
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
-    """End a process and those that it has started."""
+    """End a process and all processes that it has started."""
     with contextlib.suppress(ProcessLookupError):  # it has just ended
         os.killpg(process.pid, signal.SIGKILL)
     process.wait()

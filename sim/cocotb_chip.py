@@ -13,16 +13,16 @@ from hypercast.sim.cocotb_transport import CocotbTransport, quiet
 
 __all__ = ["Chip"]
 
-#: Size of a memory, of which only what is written takes room: the most that Python counts.
+#: Size of a memory, the most that Python counts: only written bytes take room.
 _BYTES = sys.maxsize
 
 
 class Chip(CocotbTransport):
     """The top module ``dut`` that ``hypercast verilog`` wrote.
 
-    ``await chip.reset()`` comes first. Then tests ``await`` ``get`` and ``put``. Besides, this is a
-    ``Transport``, whose methods wait for the simulation. They are for code that is run by
-    ``cocotb.task.bridge``: a ``Trainer``, say, with this as its ``transport``.
+    ``await chip.reset()`` comes first. Then tests ``await`` ``get`` and ``put``. It is a
+    ``Transport``, too. The transport's methods wait for the simulation, so they are for code that
+    is run by ``cocotb.task.bridge``: a ``Trainer``, say, with this as its ``transport``.
 
     Parameters
     ----------

@@ -24,8 +24,8 @@ def quiet(agent: Any) -> None:
 class CocotbTransport(Transport):
     """The exported chip ``dut``, by the names of its ports.
 
-    ``await transport.reset()`` comes first. What a ``Transport`` has waits for the simulation, so
-    it is for code that is run by ``cocotb.task.bridge``: a ``Trainer``, say, with this as its
+    ``await transport.reset()`` comes first. Methods of ``Transport`` wait for the simulation, so
+    they are for code that is run by ``cocotb.task.bridge``: a ``Trainer``, say, with this as its
     ``transport``.
 
     Parameters

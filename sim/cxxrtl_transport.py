@@ -130,7 +130,7 @@ class CxxrtlTransport(Transport):
             for (core, space), banks in found.items()}
 
     def contents(self) -> dict[str, tuple[Words, int]]:
-        """All memories of the chip, for those who put faults into them.
+        """All memories of the chip, so that faults can be put into them.
 
         Returns
         -------
@@ -190,7 +190,7 @@ class CxxrtlTransport(Transport):
         self._write_waves()
 
     def _watch(self, waves: Waves) -> None:
-        """Begin to note what is to be written."""
+        """Begin to note the signals that are to be written."""
         library = self._library
         members = min(ELEMENTS, self._config.cores)
         groups = sum(1 << group for group in {core // members for core in waves.cores})
@@ -205,7 +205,7 @@ class CxxrtlTransport(Transport):
             size=(library.hypercast_watch_size(self._handle) - own) // groups.bit_count())
 
     def _write_waves(self) -> None:
-        """Write what was noted, and forget it."""
+        """Write the noted samples, and forget them."""
         library, handle = self._library, self._handle
         if self._writer and (count := library.hypercast_watch_count(handle)):
             size = library.hypercast_watch_size(handle)
@@ -216,7 +216,7 @@ class CxxrtlTransport(Transport):
             library.hypercast_watch_clear(handle)
 
     def reset(self) -> None:
-        """Reset the chip, whatever it is doing; its memories stay as they are."""
+        """Reset the chip, whatever it is doing; its memories do not change."""
         self._library.hypercast_reset(self._handle, self._config.reset_cycles)
 
     def inject(self, fault: Fault) -> None:
@@ -225,7 +225,7 @@ class CxxrtlTransport(Transport):
         Parameters
         ----------
         fault : Fault
-            What happens.
+            The fault.
         """
         record = fault_record(fault, self._config.dimensions, flit(self._config).size)
         self._library.hypercast_fault(self._handle, ctypes.byref(record))

@@ -11,7 +11,7 @@ __all__ = ["Fault", "FaultKind", "FaultRecord", "fault_record"]
 
 
 class FaultKind(enum.IntEnum):
-    """What a faulty link does: flips a bit of a flit, drops it, has a bit stuck, holds credits."""
+    """Faults of a link: it flips a bit of a flit, drops it, has a bit stuck, or holds credits."""
 
     FLIP = 0
     DROP = 1
@@ -30,9 +30,9 @@ class Fault:
         ``FLIP`` and ``DROP`` hit the first flit from this cycle on; a stuck bit is stuck, and
         credits are lost, from then on.
     core, dimension : int
-        The link: the one that leaves ``core`` along ``dimension``.
+        The link that leaves ``core`` along ``dimension``.
     kind : FaultKind
-        What happens.
+        The kind of fault.
     bit : int
         Bit of the flit, if it is about one.
     """

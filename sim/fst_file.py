@@ -34,7 +34,7 @@ def fst_library() -> ModuleType:
 
 
 def write_fst(lines: Iterable[str], target: Path) -> None:
-    """Write the FST file that shows what a VCD file shows.
+    """Write a VCD file's waveforms as an FST file.
 
     Parameters
     ----------
@@ -125,7 +125,7 @@ class _Fst:
                     self._change(both[1:], both[0])
 
     def _change(self, code: str, value: str) -> None:
-        """VCD leaves out bits on the left: zeros, or what the highest one is."""
+        """Write a change. VCD leaves out bits on the left: zeros, or copies of an x or z."""
         handle, bits = self._variables[code]
         filled = value.rjust(bits, "0" if value[0] == "1" else value[0])
         self._lib.fstWriterEmitValueChange(self._writer, handle, filled.encode())

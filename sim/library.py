@@ -18,7 +18,7 @@ def load_library(path: str | PathLike[str], prefix: str,
     path : path-like
         The library.
     prefix : str
-        What the functions' names begin with.
+        The beginning of the functions' names.
     signatures : dict
         The rest of each name to the types of its result and of its arguments.
     """

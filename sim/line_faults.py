@@ -8,8 +8,8 @@ from hypercast.host.transport.transport import BytePort
 
 __all__ = ["FAULTS", "FaultyLine"]
 
-#: What can happen to a byte: a bit flips, it is lost, it comes twice, others come before it, or it
-#: and what follows come late.
+#: Faults of a byte: a bit flips, it is lost, it comes twice, others come before it, or it and all
+#: bytes after it come late.
 FAULTS = ("flip", "lose", "repeat", "garbage", "delay")
 _LONGEST_GARBAGE = 40
 
@@ -22,7 +22,7 @@ class FaultyLine(BytePort):
     port : BytePort
         The port.
     rng : random.Random
-        What happens when.
+        Draws the faults and their times.
     rate : float
         Faults per byte.
 
@@ -41,7 +41,7 @@ class FaultyLine(BytePort):
         self._port.send(self._pass("sent", data))
 
     def receive(self) -> bytes:
-        """What comes, then what comes late; of the latter it is silent at first."""
+        """Receive bytes, then send the bytes that were late."""
         data = self._pass("received", self._port.receive())
         if late := self._late["sent"]:
             self._late["sent"] = b""
@@ -49,7 +49,7 @@ class FaultyLine(BytePort):
         return data
 
     def _pass(self, direction: str, data: bytes) -> bytes:
-        """What is left of bytes on their way, after those that are late."""
+        """The bytes that arrive: late ones of before, then these with their faults."""
         result = bytearray(self._late[direction])
         self._late[direction] = b""
         for position, byte in enumerate(data):

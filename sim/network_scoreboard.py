@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares what the network delivered with what was sent."""
+"""Compares the messages that the network delivered with the messages that were sent."""
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ __all__ = ["NetworkError", "check_deliveries"]
 
 
 class NetworkError(HypercastError, RuntimeError):
-    """The network did not do what was asked; names the first message concerned, and cycles."""
+    """The network lost or changed a message; names the first message concerned, and cycles."""
 
 
 def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: npt.ArrayLike,
@@ -21,9 +21,9 @@ def check_deliveries(source: npt.ArrayLike, destinations: npt.ArrayLike, plane: 
     Parameters
     ----------
     source, destinations, plane : (M,) array of int
-        What was sent, as for ``NetworkSimulation.run``.
+        The messages that were sent, as for ``NetworkSimulation.run``.
     run : NetworkRun
-        What became of it.
+        The run that sent them.
 
     Raises
     ------

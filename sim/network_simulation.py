@@ -21,11 +21,11 @@ from hypercast.sim.waves import Waves
 
 __all__ = ["Ending", "NetworkRun", "NetworkSimulation", "Watchdogs", "narrow"]
 
-#: Cycle of what did not happen.
+#: Cycle of an event that did not happen.
 _NEVER = np.iinfo(np.uint64).max
 #: Message number of a flit that nobody sent.
 _UNKNOWN = np.iinfo(np.uint32).max
-#: Deliveries beyond those due that are recorded before a run is ended.
+#: Deliveries that are recorded beyond the expected number before a run is ended.
 _SURPLUS = 1024
 
 _DELIVERY = np.dtype([("cycle", "<u8"), ("message", "<u4"), ("core", "<u2"), ("port", "<u2")])
@@ -62,15 +62,15 @@ class Watchdogs:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NetworkRun:
-    """What happened in a run.
+    """The deliveries of a run, and how it ended.
 
     Attributes
     ----------
     ending : Ending
         Why it ended.
     cycles : int
-        Cycles until everything was delivered, the first injection in cycle 0; those simulated,
-        if it was not.
+        Cycles until everything was delivered, the first injection in cycle 0; all simulated cycles,
+        if not everything was delivered.
     injected : (M,) numpy.ndarray of int64
         Cycle in which each message entered the network; -1 if it did not.
     message, core, port, cycle : (deliveries,) numpy.ndarray of int64
@@ -171,12 +171,11 @@ class NetworkSimulation:
         faults : sequence of Fault
             Faults of links.
         waves : Waves, optional
-            What to write of the routers, if they are watched; cycles count as in the result.
+            Waveforms of the routers to write, if they are watched; cycles count as in the result.
 
         Returns
         -------
-        NetworkRun
-            What happened.
+        NetworkRun What happened.
 
         Raises
         ------

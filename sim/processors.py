@@ -13,12 +13,12 @@ _CGROUP = Path("/sys/fs/cgroup")
 def processors(cgroup: Path = _CGROUP) -> int:
     """Processors that this process may use at the same time, at least 1.
 
-    What a container may use of them is counted, rounded up.
+    A container's share of them is counted, rounded up.
 
     Parameters
     ----------
     cgroup : pathlib.Path
-        Where the system says so.
+        Folder where the system says so.
     """
     try:
         count = len(os.sched_getaffinity(0))

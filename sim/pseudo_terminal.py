@@ -40,9 +40,9 @@ class PseudoTerminal:
         self._unsent = b""
 
     def exchange(self, seconds: float) -> bytes:
-        """Bring away what is to be sent, and wait for bytes; returns what has come.
+        """Send pending bytes, and wait for bytes; returns the bytes that have come.
 
-        As long as nobody takes what is to be sent, nothing more is taken in.
+        As long as nobody takes the pending bytes, no bytes are received.
 
         Parameters
         ----------

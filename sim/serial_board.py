@@ -15,7 +15,7 @@ __all__ = ["BYTE_CYCLES", "SimulatedSerialBoard"]
 
 #: Cycles of a byte on the line: start bit, eight bits, stop bit.
 BYTE_CYCLES = 10 * BIT_PERIOD / FRACTION
-#: Cycles in which a board that has heard everything begins to answer: those of the longest command.
+#: Cycles in which a board that has heard everything begins to answer, even to the longest command.
 _SILENCE = 20_000
 
 
@@ -74,7 +74,7 @@ class SimulatedSerialBoard(BytePort):
         return self.take()
 
     def take(self) -> bytes:
-        """What has come so far."""
+        """The bytes that have come so far."""
         size = self._library.hypercast_board_receive(
             self._handle, self._buffer, len(self._buffer))
         return self._buffer.raw[:size]

@@ -8,15 +8,15 @@ from hypercast.sim.pseudo_terminal import PseudoTerminal
 
 __all__ = ["SerialTerminal", "TerminalBoard"]
 
-#: Cycles simulated between two looks at what the host has sent: a host that waits for an answer
-#: before it asks again waits as long each time.
+#: Cycles simulated between two looks for bytes of the host. A host that waits for an answer before
+#: it asks again waits as long each time.
 _SLICE = 200
 #: Seconds from one look whether to end to the next, where nothing else is to be done.
 _REST = 0.1
 
 
 class TerminalBoard(Protocol):
-    """What is behind the port."""
+    """The board behind the port."""
 
     @property
     def busy(self) -> bool:

@@ -9,7 +9,7 @@ from hypercast.errors import InputError
 
 __all__ = ["SIMULATORS", "missing", "verilator_root"]
 
-#: What ``sim.cocotb_runner`` can run a design on.
+#: Simulators on which ``sim.cocotb_runner`` can run a design.
 SIMULATORS = ("icarus", "verilator")
 
 

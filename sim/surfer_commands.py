@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command files of the viewer Surfer, which say what is shown of a waveform file.
+"""Command files of the viewer Surfer, which list the signals of a waveform file to show.
 
-Commands are those that Surfer 0.4 and later document (docs/commands/README.md of its sources). A
-line is a command. ``#`` begins a comment, and ``;`` ends a command, so no name may contain them.
+The commands are documented by Surfer 0.4 and later (docs/commands/README.md of its sources). A line
+is a command. ``#`` begins a comment, and ``;`` ends a command, so no name may contain them.
 """
 
 import re
@@ -12,16 +12,16 @@ from hypercast.errors import InputError
 
 __all__ = ["SurferCommands"]
 
-#: What Surfer takes for the name of a divider: one word.
+#: The name of a divider, for Surfer: one word.
 _WORD = re.compile(r"\w+")
-#: What ends a command, or a line of them.
+#: Ends of a command, or of a line of commands.
 _END = re.compile(r"[#;\s]")
 
 
 class SurferCommands:
     """The text of a command file, line by line.
 
-    Names are those of the waveform file: scopes and the signal, joined by dots, without bits.
+    Names are the waveform file's: scopes and the signal, joined by dots, without bits.
     """
 
     def __init__(self) -> None:
@@ -62,7 +62,7 @@ class SurferCommands:
 
     @property
     def text(self) -> str:
-        """The file: what was added, groups closed, all cycles in view."""
+        """The file: added signals, groups closed, all cycles in view."""
         return "\n".join([*self._lines, "group_fold_all", "zoom_fit", ""])
 
 

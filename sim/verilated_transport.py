@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The exported chip, compiled by Verilator: what our own simulation is compared with."""
+"""The exported chip, compiled by Verilator: our own simulation is compared with it."""
 
 import ctypes
 from collections.abc import Callable

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Writes waveforms: a VCD or FST file with the names of the sources, and files for viewers.
 
-The files say what GTKWave and Surfer show to begin with.
+The files list the signals that GTKWave and Surfer show at first.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ from hypercast.sim.waves import Waves
 
 __all__ = ["WaveWriter", "instruction_text"]
 
-#: Scope of what is made from signals, for reading.
+#: Scope of texts that are made from signals, for reading.
 _DECODED = "decoded"
 #: Blocks of a core, as groups that viewers show.
 _BLOCKS = ("sender", "receiver", "array", "vector", "router", "weights", "host")
@@ -60,14 +60,14 @@ class _Samples:
 
 
 class WaveWriter:
-    """Writes what a chip's samples show.
+    """Writes the waveforms of a chip's samples.
 
-    The unit of time is a cycle. Values are those at its end, before the clock's edge.
+    The unit of time is a cycle. Values are taken at its end, before the clock's edge.
 
     Parameters
     ----------
     waves : Waves
-        What is written, and where.
+        The waveforms to write, and their file.
     signals : dict
         Name of each of a core's signals to where it is, see ``chip_header.signal_places``.
     control : list
@@ -105,7 +105,7 @@ class WaveWriter:
         write_durably(waves.command_file, self._commands(signals).encode())
 
     def _core(self, core: int, signals: Mapping[str, Places]) -> Iterator[_Signal]:
-        """All signals of a core; those that are the same net are one variable with many names."""
+        """All signals of a core; signals of the same net are one variable with many names."""
         known: dict[str, Variable[Any]] = {}
         for name, places in signals.items():
             scope, _, last = f"core_{core}.{name}".rpartition(".")
@@ -192,7 +192,7 @@ class WaveWriter:
                                            + (f"[{bits - 1}:0]" if bits > 1 else ""))
 
     def _commands(self, signals: Mapping[str, Places]) -> str:
-        """What Surfer shows: the same as GTKWave, with dividers where that has groups of groups."""
+        """The commands for Surfer: GTKWave's signals, with dividers for groups of groups."""
         commands = SurferCommands()
         commands.variables([f"{_DECODED}.instruction"])
         scopes = {name.rpartition(".")[0] for name in signals}

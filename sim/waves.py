@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which waveforms are recorded, of which cycles and cores."""
+"""Waveforms to record, of some cycles and cores."""
 
 import tempfile
 from dataclasses import dataclass
@@ -27,9 +27,9 @@ class Waves:
     compressed : bool
         Whether it is an FST file instead of a VCD file.
     first, last : int
-        The first cycle, and the first one no more.
+        The first cycle, and the first cycle after the last one.
     cores : tuple of int
-        Cores of which all signals are written.
+        Cores whose signals are all written.
     of_step : bool
         Whether cycles count from the start of the training step that is recorded, instead of from
         the chip's reset.
@@ -56,7 +56,7 @@ class Waves:
         return open_new(self.file)
 
     def finish(self, vcd: TextIO) -> None:
-        """Close what ``open_vcd`` opened; if an FST file is wanted, make it of that."""
+        """Close the file that ``open_vcd`` opened, and make an FST file of it if one is wanted."""
         with vcd:
             if self.compressed:
                 vcd.seek(0)
