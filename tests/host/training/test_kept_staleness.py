@@ -52,8 +52,13 @@ def test_nothing_older(scheme):
     assert assignment_of({}) == Assignment()
 
 
+def test_the_most_chunks():
+    """A mebi: more than boards have room for, and few enough for a list."""
+    assert assignment_of({"chunks": 1 << 20}).chunks == 1 << 20
+
+
 @pytest.mark.parametrize("staleness", [
-    {"chunks": 0}, {"chunks": True}, {"chunks": 2.0}, {"chunks": "2"}, {"chunks": 1 << 30},
+    {"chunks": 0}, {"chunks": True}, {"chunks": 2.0}, {"chunks": "2"}, {"chunks": (1 << 20) + 1},
     {"chunks": 2, "steps": [1]}, {"steps": []}, {"steps": [0]}, {"steps": [2, 2]},
     {"steps": [0, 1]}, {"steps": [2, 0]}, {"steps": [1, 0, 1]}, {"steps": [-1]}, {"steps": [1.0]},
     {"steps": 1}, {"steps": None}, {"parts": [], "smoothing": 0}, {"parts": [1.0]},

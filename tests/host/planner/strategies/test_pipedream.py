@@ -10,13 +10,16 @@ from hypothesis import strategies as st
 
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.planner.operators import Footprint
-from hypercast.host.planner.pipelines import BoardStage, evaluate
+from hypercast.host.planner.pipelines import BoardStage, evaluate, reduced_seconds
 from hypercast.host.planner.plan import ANYTHING, EXACT, NOT_YET, Plan, Refusal
 from hypercast.host.planner.plan_file import plan_of_sections, plan_text
+from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
 from hypercast.host.planner.strategies import pipedream, samples
 from hypercast.host.planner.strategies.equal_layers import equal_stages
 from hypercast.host.planner.strategy import GivenPlan, GivenShare
 from hypercast.host.training.planning import assignment_of
+from hypercast.reference.network import Network
 from tests.host.planner.problems import cluster, problem
 
 
@@ -152,3 +155,58 @@ def test_why_there_are_no_two_versions():
     assert refusal.strategy == pipedream.TWO_VERSIONS.strategy
     [alone] = pipedream.plans_2bw(problem([1, 1], cluster(1)))
     assert alone.reason == "there is one board only"
+
+
+@pytest.mark.parametrize(("output", "depth"), [(3900, 2), (4100, 1)])
+def test_results_cross_there_and_back(output, depth):
+    """Two stages of 4 s, if their link takes less than the 8 s of one; 1000 bytes take a second."""
+    training = problem([4, 4], cluster(1, 1, gigabits=8e-6), output=output, weights=10**6,
+                       micro_batches=8)
+    assert [len(stage.boards) for stage in pipedream._partition(training, 2)] == [1] * depth
+
+
+@pytest.mark.parametrize("megahertz", [(1, 2), (2, 1)])
+def test_all_boards_are_taken_for_the_slowest(megahertz):
+    """On which 8 s are more than the 6 s of the link; on the other they would be 4."""
+    training = problem([4, 4], cluster(*megahertz, gigabits=8e-6), output=3000, weights=10**6,
+                       micro_batches=8)
+    assert len(pipedream._partition(training, 2)) == 2
+
+
+@pytest.mark.parametrize(("weights", "depth"), [(40, 1), (150, 2), (200, 2)])
+def test_weights_of_all_layers_of_a_stage_are_added_up(weights, depth):
+    """Two boards take half of 8 s and of what sums take; two stages, 5 s for what crosses."""
+    training = problem([4, 4], cluster(1, 1, gigabits=8e-6), output=2500, weights=weights,
+                       micro_batches=8)
+    added = reduced_seconds(training, training.boards, 2 * weights)
+    assert ((8 + added) / 2 > 5) == (depth == 2)
+    assert len(pipedream._partition(training, 2)) == depth
+
+
+def test_two_boards_of_a_stage_are_not_trained_either():
+    several, single = pipedream.plans(problem([4, 8], cluster(1, 1, 1), micro_batches=8,
+                                              weights=1000))
+    assert [len(share.boards) for share in several.shares] == [1, 2]
+    assert [len(share.boards) for share in single.shares] == [1, 1]
+
+
+@pytest.mark.parametrize("plans", [pipedream.plans, pipedream.plans_2bw])
+def test_what_has_no_older_weights(plans):
+    [one] = plans(problem([1, 1], cluster(1, 1), micro_batches=1))
+    assert one.reason == ("a step has one micro-batch, so that there is nothing to overlap; raise "
+                          "--micro-batches")
+    network = Network.of_widths([4, 4, 4])
+    [whole] = plans(Problem.of_network(cluster(1, 1), network, Statistics.whole(9, 9, 2)))
+    assert whole.reason.endswith("; train on samples, with --micro-batches")
+    [two] = plans(problem([1, 1], cluster(1, 1), micro_batches=2))
+    assert isinstance(two, Plan)
+
+
+def test_layers_that_no_board_has_room_for():
+    [long] = pipedream.plans(problem([1, 1], cluster(1, 1, program_rows=16)))
+    assert long.strategy == "PipeDream" and "rows of program memory" in long.reason
+    assert long.reason.startswith("no run of layers fits one of the boards")
+    [large] = pipedream.plans(problem([1, 1], cluster(1, 1, weight_rows=16), footprint=Footprint(
+        weight_rows=17)))
+    assert large.strategy == "PipeDream"
+    assert large.reason.startswith("b0-0 (u50) has a weight bank of 16 rows")
