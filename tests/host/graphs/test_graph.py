@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.graphs.graph import Graph, GraphError
+from hypercast.host.graphs.graph_checks import checked_labels
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.network import Network
@@ -346,3 +347,16 @@ def test_among():
     assert part.features.tolist() == np.eye(4)[[3, 0, 1]].tolist()
     assert part.labels.tolist() == [3, 0, 1]
     assert part.splits.tolist() == [Split.NONE, Split.TRAIN, Split.NONE]
+
+
+@pytest.mark.parametrize("kind", [int, float, np.uint16])
+def test_the_largest_label_is_what_a_chip_can_count_to(kind):
+    assert checked_labels(np.array([8191, 0], kind)).tolist() == [8191, 0]
+    with pytest.raises(GraphError, match=r"label of vertex 1 is 8192(\.0)?, .* up to 8191; "):
+        checked_labels(np.array([0, 8192], kind))
+
+
+def test_labels_without_a_class():
+    assert checked_labels(np.array([[-1.0], [3.0]])).tolist() == [-1, 3]
+    assert checked_labels(np.array([True, False])).tolist() == [1, 0]
+    assert checked_labels(np.array([[1, 0]])).tolist() == [[True, False]]

@@ -76,6 +76,14 @@ def test_numeric_classes(tmp_path):
     assert Graph.load(tmp_path).labels.tolist() == [1, 0, 1, 2]
 
 
+def test_as_many_classes_and_features_as_can_be(tmp_path):
+    write(tmp_path, features={"3": [(1 << 24) - 1]},
+          target="id,target\n" + "".join(f"{n},{n * 7}\n\n" for n in range(512)))
+    found = load_musae(tmp_path)
+    assert found["labels"].tolist() == [*range(512)]  # whatever lines are empty
+    assert found["features"].shape == (512, 1 << 24)
+
+
 @pytest.mark.parametrize(("changes", "message"), [
     ({"target": "id,colour\n0,red\n"}, "columns id, colour, but none of page_type, ml_target"),
     ({"target": "name,target\n0,1\n"}, "but none of new_id, id; rename"),
@@ -85,6 +93,7 @@ def test_numeric_classes(tmp_path):
     ({"target": "id,target\n0,a\n"}, "features of vertex 2, but the targets' vertices are 0 to 0"),
     ({"target": "id,target\nx,a\n"}, r"tiny_target\.csv, line 2: id 'x' is no whole"),
     ({"target": ""}, "columns , but none of"),
+    ({"target": "id,target\n"}, "tiny_target.csv has no rows; give one for each vertex"),
     ({"edges": "id_1,id_2\n0,9\n"}, "vertex 0 to 9, but vertices are 0 to 3"),
     ({"edges": "id_1,id_2\n0,x\n"}, "damaged"),
     ({"target": "id,target\n0,1\n1,0\n0,1\n"}, "column id of .* has 0 in several rows; keep one"),
@@ -96,6 +105,10 @@ def test_numeric_classes(tmp_path):
     ({"features": {"1": [True]}}, "vertex 1: True is no whole number"),
     ({"features": {"1": [1.0]}}, r"vertex 1: 1\.0 is no whole number"),
     ({"features": {"1": 1}}, "vertex 1: 1 is no list of whole numbers"),
+    ({"features": {"4": [1]}}, "features of vertex 4, but the targets' vertices are 0 to 3"),
+    ({"features": {"1": [1 << 24]}}, "16777216 is no number of a feature, which are 0 to 16777215"),
+    ({"target": "id,target\n" + "".join(f"{n},{n}\n" for n in range(513))},
+     "513 different values; only classes, at most 512"),
     ({"features": {"01": [1]}}, "vertex 01: '01' is no whole number"),
     ({"features": {"1": [1 << 40]}}, "1099511627776 is no number of a feature"),
     ({"edges": "-1,2\n0,1\n"}, r"tiny_edges\.csv can be read, .*from vertex -1 to 2"),

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from hypercast.host.graphs.datasets import DatasetError, load_ogb
+from hypercast.host.graphs.datasets import DatasetError, load_ogb, ogb
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import Split
 
@@ -68,6 +68,21 @@ def test_labels_that_are_not_known(arrays):
     for name, members in {"train": [0], "test": [2]}.items():
         write(arrays / f"split/time/{name}.csv.gz", np.array(members))
     assert Graph.load(arrays).labels.tolist() == [0, 1, 1, -1]
+
+
+def test_only_a_label_by_itself_is_none_where_it_is_no_number():
+    """In a row of several, it is left for the check of labels to refuse."""
+    nan = float("nan")
+    for labels, expected in (([1, nan], [1, -1]), ([[nan], [2]], [[-1], [2]])):
+        assert ogb._known_labels(np.array(labels)).tolist() == expected
+    for labels in (np.array([[1, nan], [0, 1]]), np.array(["a", "b"]), np.array([[3], [1]])):
+        assert ogb._known_labels(labels) is labels
+
+
+def test_files_beside_the_folder_of_the_split(values):
+    (values / "split" / "README.txt").write_text("by time")
+    assert Graph.load(values).splits.tolist() == [
+        Split.TRAIN, Split.VALIDATION, Split.TRAIN, Split.TEST]
 
 
 def test_several_labels(values):
