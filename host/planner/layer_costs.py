@@ -27,8 +27,7 @@ def layer_cost(network: Network, number: int, statistics: Statistics, board: Boa
     """What a layer (from 1) costs on a board, for a micro-batch of some ``Statistics``."""
     config = board.config
     forward, backward = _cycles(network, number, statistics, config)
-    levels = statistics.vertices[:len(network.layers) + 1]
-    kept, working = _tensors(network, levels, config)[number]
+    kept, working = _tensors(network, statistics.vertices, config)[number]
     return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
                 working=working, resident=_weights(network, number, config, adam))
 

@@ -2,6 +2,7 @@
 import collections
 import os
 import pickle
+import zlib
 
 import numpy as np
 import pytest
@@ -75,6 +76,31 @@ def test_blocks_of_other_sizes():
     graph = Graph(**blocks(vertices=50, classes=3, features=7, degree=4.0))
     assert (graph.vertices, graph.classes, graph.features.shape) == (50, 3, (50, 7))
     assert Graph(**blocks(vertices=20, classes=1)).classes == 1
+
+
+def fingerprint(arguments):
+    """Checksum of all of a graph but how it is stored."""
+    graph = Graph(**arguments)
+    edges = graph.edges.tocoo()
+    features = graph.features.toarray() if scipy.sparse.issparse(graph.features) \
+        else graph.features
+    return zlib.crc32(b"".join(np.ascontiguousarray(values).astype("<i8").tobytes() for values in (
+        edges.row, edges.col, edges.data, features, graph.labels, graph.splits)))
+
+
+@pytest.mark.parametrize(("make", "given", "expected"), [
+    (blocks, {}, 948512228),
+    (blocks, {"vertices": 50, "classes": 3, "features": 7, "degree": 4.0, "mixing": 0.5,
+              "noise": 0.2, "seed": 9}, 3118027208),
+    (blocks, {"vertices": 3, "classes": 5}, 3729526279),
+    (blocks, {"vertices": 20, "classes": 1}, 3819800720),
+    (communities, {}, 3529479369),
+    (communities, {"vertices": 60, "classes": 3, "features": 8, "degree": 6.0, "share": 0.5,
+                   "mixing": 0.6, "noise": 0.2, "seed": 9}, 2352416845),
+    (communities, {"vertices": 20, "share": 0.0}, 1855578297)])
+def test_bundled_graphs_stay_as_they_are(make, given, expected):
+    """What is noted of trainings on them is of these."""
+    assert fingerprint(make(**given)) == expected
 
 
 def test_split_per_class():

@@ -13,10 +13,12 @@ from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.planner import layer_costs
 from hypercast.host.planner.layer_costs import layer_cost
+from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.models import model_network
-from hypercast.reference.network import LINEAR, Network
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.reference.tensor import FEATURES
 
 BOARD = load_cluster("ulx3s-2").boards[0]
@@ -98,3 +100,88 @@ def test_a_branch_is_of_its_own_edges():
         edges = tuple(2400 if one in near else 500 for one in range(1, count + 1))
         assert layer_cost(network, number, replace(same, edges=edges), BOARD, False).seconds == \
             pytest.approx(layer_cost(network, number, same, BOARD, False).seconds, rel=0.05)
+
+
+@pytest.mark.parametrize(("network", "expected"), [
+    (model_network("gcn", 12, [8] * 4, 4), {
+        1: (1, [0, 1, 2]), 2: (2, [0, 1, 2, 3]), 4: (2, [2, 3, 4, 5]), 5: (2, [3, 4, 5])}),
+    # The last one takes the outputs of all; the one before it is as wide as these together.
+    (model_network("gcn", 12, [8, 8, 8], 4, jumping=True), {
+        1: (1, [0, 1, 2]), 3: (2, [1, 2, 3, 4]), 4: (2, [2, 3, 4])}),
+    # Those that the first layer's output is added to have that before them.
+    (model_network("gcnii", 12, [8] * 4, 4), {
+        1: (1, [0, 1, 2]), 2: (2, [0, 1, 2, 3]), 3: (3, [0, 1, 2, 3, 4]),
+        5: (3, [2, 3, 4, 5, 6]), 6: (2, [4, 5, 6])}),
+    # Layers 2, 3 and 4 read layer 1; 5 reads 4.
+    (model_network("mixhop", 12, [8] * 4, 4), {
+        1: (1, [0, 1, 2]), 2: (2, [0, 1, 2, 6]), 4: (2, [0, 1, 4, 5]), 5: (2, [3, 4, 5, 6])}),
+    (Network.of_widths([12, 4], orders=AGGREGATE_FIRST), {1: (1, [0, 1])})])
+def test_a_layer_is_between_those_before_and_behind_it_on_its_path(network, expected):
+    for number, (place, levels) in expected.items():
+        layers, found, numbers = layer_costs._window(network, number)
+        assert (found, [*numbers]) == (place, levels)
+        assert len(layers) == len(levels) - 1
+        own, whole = layers[place - 1], network.layers[number - 1]
+        assert (own.features_in, own.features_out, own.order, own.dropout) == (
+            whole.features_in, whole.features_out, whole.order, whole.dropout)
+        Network(layers=layers)  # each takes what the one before it makes
+
+
+def test_neighbours_combine_first_whatever_they_do():
+    network = Network.of_widths([12, 8, 8, 8, 4], orders=AGGREGATE_FIRST)
+    for number in (1, 2, 4):
+        layers, place, _ = layer_costs._window(network, number)
+        assert [layer.order for layer in layers] == [
+            AGGREGATE_FIRST if one == place else COMBINE_FIRST
+            for one in range(1, len(layers) + 1)]
+
+
+def test_initial_residuals_stay_where_the_first_layer_does():
+    network = model_network("gcnii", 12, [8] * 4, 4)
+    for number, roots in ((2, [None, "weights", "weights"]), (3, [None, *["initial"] * 3]),
+                          (6, ["weights", None])):
+        layers, _, _ = layer_costs._window(network, number)
+        assert [layer.root for layer in layers] == roots
+        assert all(layer.alpha == 0 for layer in layers if layer.root == "weights")
+        assert all(layer.alpha > 0 for layer in layers if layer.root == "initial")
+
+
+def test_a_slower_clock_takes_longer_in_proportion():
+    fast, slow = (layer_cost(NETWORKS[0], 2, SMALL, replace(BOARD, clock=clock), False)
+                  for clock in (2e8, 1e8))
+    assert (slow.forward, slow.backward) == pytest.approx((2 * fast.forward, 2 * fast.backward))
+    assert slow.backward > slow.forward > 0
+    assert (slow.resident, slow.kept, slow.working) == (fast.resident, fast.kept, fast.working)
+
+
+@pytest.mark.parametrize(("columns", "vertices", "words"), [
+    (1, 1, (1, 1)), (0, 9, (0, 1)), (BOARD.config.lanes, BOARD.config.cores, (1, 1)),
+    (BOARD.config.lanes + 1, BOARD.config.cores + 1, (2, 2)),
+    (3 * BOARD.config.lanes, 5 * BOARD.config.cores - 1, (3, 5))])
+def test_words_of_a_result(columns, vertices, words):
+    """A panel for so many columns, and in each core a word for every so many vertices."""
+    assert layer_costs.result_footprint(columns, vertices, BOARD.config) == Footprint(
+        features=words[0] * words[1])
+
+
+def test_words_of_lists():
+    """Those of edges, a word for each of the streams, and the records of the rows that are sent."""
+    config = BOARD.config
+    for targets, sources, edges in ((100, 300, 900), (1000, 40, 2000)):
+        loads = Expected([sources, targets], [edges], config, "power").loads(1, False)
+        rows = -(-sources // config.cores)
+        records = -(-rows * config.send_record_width // config.word_width)
+        assert layer_costs.list_footprint(targets, sources, edges, "power", config) == Footprint(
+            gradients=sum(load.words for load in loads) + len(loads) * (config.streams + records))
+
+
+def test_words_of_weights():
+    """Rows of the bank for weights and biases, and each core's share of what an update needs."""
+    config = BOARD.config
+    lanes = config.lanes
+    network = Network.of_widths([2 * lanes + 1, 3 * lanes, 4])
+    height = 1 + 3 * lanes  # a row of biases, and whole panels of weights
+    for adam, values in ((False, 2), (True, 3)):
+        found = layer_cost(network, 1, Statistics.whole(400, 2400, 2), BOARD, adam).resident
+        assert found == Footprint(weight_rows=3 * height, gradients=values * config.state_words * (
+            -(-3 // config.cores) + -(-3 * 3 * lanes // config.cores)))

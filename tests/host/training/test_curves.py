@@ -51,8 +51,7 @@ def test_few_epochs_are_marked_each(count, marker):
 
 
 def test_axes_of_losses_and_of_scores():
-    """Losses and scores begin at 0; scores are per cent, and end a little above 1. Epochs are whole.
-    """
+    """Both begin at 0; scores are per cent, and end a little above 1. Epochs are whole."""
     figure = Curves(records(3))
     loss, score = figure.axes
     assert (loss.get_title(), score.get_title()) == ("loss", "micro F1")

@@ -66,6 +66,8 @@ def test_missing_or_damaged_file(saint, name, message):
 
 @pytest.mark.parametrize(("name", "content", "message"), [
     ("class_map.json", {"9": 1}, "names vertex 9, but the features' vertices are 0 to 3"),
+    ("class_map.json", {"4": 1}, "names vertex 4, but the features' vertices are 0 to 3"),
+    ("class_map.json", {}, "leaves out 4 of 4 vertices, such as 0"),
     ("class_map.json", {"0": 1}, "leaves out 3 of 4 vertices, such as 1"),
     ("class_map.json", {"0": [0, 1], "1": [1], "2": [1], "3": [1]}, "lists of 1 and of 2 labels"),
     ("class_map.json", {"0": [2, 0], "1": [1, 0], "2": [1, 0], "3": [1, 0]}, "label 0 of vertex"),
@@ -73,6 +75,7 @@ def test_missing_or_damaged_file(saint, name, message):
     ("class_map.json", {"0": 1, "1": 1.0, "2": 1, "3": 0}, r"1\.0 is no whole number"),
     ("class_map.json", {"0": 1, "01": 1, "2": 1, "3": 0}, "'01' is no whole number"),
     ("class_map.json", [1, 2], "is no map from vertices"),
+    ("role.json", ["tr", "va", "te"], "has not just the roles tr, va, te"),
     ("role.json", {"tr": [0], "va": [1]}, "has not just the roles tr, va, te"),
     ("role.json", {"tr": [0, 2], "va": [1], "te": []}, "leaves out 1 of 4 vertices, such as 3"),
     ("role.json", {"tr": [0, 2], "va": [0, 1], "te": [3]}, "vertex 0 is in the train and in the"),
