@@ -9,11 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.boards.hbm_board import HBM_BOARDS
-from hypercast.host.cluster.board import NO_OVERLAP, PIECES, board_of
 from hypercast.host.cluster.description import CLUSTERS, Cluster, load_cluster
 from hypercast.host.description.conversion import DescriptionError
-from hypercast.rtl.isa import ADDRESS_WIDTH
 from tests.packaging.source_tree import ROOT
 
 PAIR = {"boards": {"a": {"board": "vcu128", "count": 2}}, "links": {"wire": {"gigabits": 8}}}
@@ -54,27 +51,6 @@ def test_slow_presets_differ_by_their_links_alone():
         for size in (0, 1 << 20):
             assert first.route(*first.boards[:2]).seconds(size) > second.route(
                 *second.boards[:2]).seconds(size)
-
-
-def test_boards_have_the_memory_clock_and_host_of_their_kind():
-    fast, slow = (load_cluster(name).boards[0] for name in ("vcu128-2", "ulx3s-2"))
-    assert (fast.memory, fast.clock, fast.transfers) == (8 << 30, 250e6, PIECES)
-    assert (slow.clock, slow.transfers) == (50e6 / 16, NO_OVERLAP)  # folded
-    assert slow.memory == 2 * 16 * slow.config.channel_words * slow.config.word_width // 8
-
-
-@pytest.mark.parametrize("kind", HBM_BOARDS)
-def test_hbm_boards_have_a_quarter_of_a_gibibyte_for_each_channel(kind):
-    """Two channels a core, as far as addresses reach."""
-    [board] = board_of("a", {"board": kind})
-    cores, word = board.config.cores, board.config.word_width // 8
-    assert board.memory == 2 * cores * min(1 << 28, word << ADDRESS_WIDTH)
-
-
-def test_a_chip_that_cannot_be_is_blamed_on_its_key():
-    with pytest.raises(DescriptionError, match=r"\[boards\.a\] lanes must be") as error:
-        board_of("a", {"board": "vcu128", "lanes": 5})
-    assert (error.value.section, error.value.key) == ("boards.a", "lanes")
 
 
 def test_only_the_boards_that_are_asked_for_have_to_be_joined():
