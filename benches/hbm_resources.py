@@ -8,7 +8,7 @@ from hypercast.boards.fpga import FPGAS
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.host.eda.area_cache import cached_areas
 from hypercast.host.eda.chip_area import ChipArea, chip_area
-from hypercast.host.eda.chip_parts import SYSTOLIC
+from hypercast.host.eda.chip_blocks import SYSTOLIC
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.host.eda.module_texts import ModuleTexts
 from hypercast.rtl.config import PRESETS

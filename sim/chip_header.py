@@ -12,7 +12,7 @@ from hypercast.rtl.registers import COUNTERS
 from hypercast.sim.cxxrtl_names import cxx_name
 from hypercast.sim.gates import Bits, GateMemory
 from hypercast.sim.group_code import GroupCode
-from hypercast.sim.pieces import Piece, PieceRun, runs
+from hypercast.sim.limbs import Limb, LimbRun, runs
 from hypercast.sim.vector_code import VectorOperands, literal
 
 __all__ = ["chip_header", "link_wires", "signal_places", "sizes_header"]
@@ -78,8 +78,8 @@ class _Chip:
                 places.append((self._published, size))
                 self._published += size // 8
 
-    def _port(self, name: str) -> list[Piece]:
-        """Pieces of an input; what nothing reads is in none of their readers."""
+    def _port(self, name: str) -> list[Limb]:
+        """Limbs of an input; what nothing reads is in none of their readers."""
         bits = self._code.netlist.ports[name][1]
         return list(dict.fromkeys(self._code.places[bit][0] for bit in bits
                                   if isinstance(bit, int)))
@@ -87,8 +87,8 @@ class _Chip:
     def _parts_mask(self, parts: Iterable[str]) -> int:
         return sum(1 << self._code.parts.index(part) for part in parts)
 
-    def _mask(self, piece: Piece) -> int:
-        return self._parts_mask(self._readers[piece.number])
+    def _mask(self, limb: Limb) -> int:
+        return self._parts_mask(self._readers[limb.number])
 
     def lines(self) -> Iterator[str]:
         yield "#pragma once"
@@ -147,15 +147,15 @@ class _Chip:
         """What registers and memories begin with, other than zero."""
         yield "inline void begin(Group *g) {"
         yield from self._code.areas()
-        values: defaultdict[Piece, int] = defaultdict(int)
+        values: defaultdict[Limb, int] = defaultdict(int)
         for bit in self._code.netlist.initial:
             if bit in self._code.places:
-                piece, place = self._code.places[bit]
-                values[piece] |= 1 << place
-        for piece, value in values.items():
-            if piece.gate.kind == "register":
-                yield (f"    {self._code.address(piece)} = "
-                       f"ALL({piece.element}, {literal(value)});")
+                limb, place = self._code.places[bit]
+                values[limb] |= 1 << place
+        for limb, value in values.items():
+            if limb.gate.kind == "register":
+                yield (f"    {self._code.address(limb)} = "
+                       f"ALL({limb.element}, {literal(value)});")
         for index, memory in enumerate(self._code.netlist.memories):
             for place, word in _words(memory):
                 yield f"    for (size_t i = 0; i < kMembers; i++) g->memory[{index} * kMembers " \
@@ -173,11 +173,11 @@ class _Chip:
         for output, port in self._links:
             bits, ends = ports[output][1], ports[port][1]
             begin = {bit: index for index, bit in enumerate(ends)}
-            for piece in self._port(port):
-                first = begin[piece.gate.bits[piece.first]]
-                value = operands.vector(bits[first:first + piece.width], piece.element)
-                offset = self._code.where[piece.number].offset
-                yield f"    AT({piece.element}, published, {offset}) = {value};"
+            for limb in self._port(port):
+                first = begin[limb.gate.bits[limb.first]]
+                value = operands.vector(bits[first:first + limb.width], limb.element)
+                offset = self._code.where[limb.number].offset
+                yield f"    AT({limb.element}, published, {offset}) = {value};"
         for port, places in self._answer_at.items():
             for (offset, size), bits in zip(places, _thirty_two(ports[port][1]), strict=True):
                 yield f"    AT({size}, published, {offset}) = {operands.vector(bits, size)};"
@@ -193,13 +193,13 @@ class _Chip:
         for (_, port), difference in self._links.items():
             far, near = divmod(difference, members)
             order = ", ".join(str(index ^ near) for index in range(self._elements))
-            for piece in self._port(port):
-                offset, size = self._code.where[piece.number].offset, piece.element
+            for limb in self._port(port):
+                offset, size = self._code.where[limb.number].offset, limb.element
                 value = f"AT({size}, from({far}), {offset})"
                 if near:
                     value = f"SHUFFLE({size}, ({value}), {order})"
                 yield f"    if (take(AT({size}, inputs, {offset}), {value})) " \
-                      f"stale |= {self._mask(piece):#x};"
+                      f"stale |= {self._mask(limb):#x};"
         yield from ["    return stale;", "}", ""]
 
     def _orders_and_answers(self) -> Iterator[str]:
@@ -209,12 +209,12 @@ class _Chip:
         yield "    uint32_t stale = 0;"
         for port in self._orders:
             begin = {bit: index for index, bit in enumerate(self._code.netlist.ports[port][1])}
-            for piece in self._port(port):
-                offset, size = self._code.where[piece.number].offset, piece.element
-                first = begin[piece.gate.bits[piece.first]]
+            for limb in self._port(port):
+                offset, size = self._code.where[limb.number].offset, limb.element
+                first = begin[limb.gate.bits[limb.first]]
                 yield (f"    if (take(AT({size}, inputs, {offset}), ALL({size}, bits("
-                       f"control.{cxx_name(port)}.curr, {first}, {piece.width})))) "
-                       f"stale |= {self._mask(piece):#x};")
+                       f"control.{cxx_name(port)}.curr, {first}, {limb.width})))) "
+                       f"stale |= {self._mask(limb):#x};")
         yield from ["    return stale;", "}", ""]
         yield "template <class Control>"
         yield "inline void answer(Control &control, size_t core, const char *published) {"
@@ -232,15 +232,15 @@ class _Chip:
         yield from ["    }", "}", ""]
         yield "inline void set_reset(Group *g, bool active) {"
         yield "    char *const inputs = g->inputs;"
-        for piece in self._port("rst"):
-            offset = self._code.where[piece.number].offset
-            yield f"    AT({piece.element}, inputs, {offset}) = ALL({piece.element}, active);"
+        for limb in self._port("rst"):
+            offset = self._code.where[limb.number].offset
+            yield f"    AT({limb.element}, inputs, {offset}) = ALL({limb.element}, active);"
         yield from ["}", ""]
         yield "inline void set_address(Group *g, size_t member, size_t core) {"
         yield "    char *const inputs = g->inputs;"
-        for piece in self._port("core"):
-            offset = self._code.where[piece.number].offset
-            yield f"    AT({piece.element}, inputs, {offset})[member] = core;"
+        for limb in self._port("core"):
+            offset = self._code.where[limb.number].offset
+            yield f"    AT({limb.element}, inputs, {offset})[member] = core;"
         yield from ["}", ""]
         [(offset, size)] = self._answer_at["busy"]
         yield "inline uint32_t busy(const char *published, size_t member) {"
@@ -253,11 +253,11 @@ class _Chip:
         places = {name: index for index, name in enumerate(COUNTERS)}
         for name in Increments(self._config).members:
             bits = self._code.netlist.names[f"counters.{name}_low"]
-            pieces = {self._code.places[bit][0] for bit in bits if bit in self._code.places}
-            assert len(pieces) == 1, name
-            piece = pieces.pop()
-            assert piece.width == len(bits) and piece.gate.kind == "register", name
-            yield f"    visit({places[name]}, {piece.width}, {self._code.address(piece)});"
+            limbs = {self._code.places[bit][0] for bit in bits if bit in self._code.places}
+            assert len(limbs) == 1, name
+            limb = limbs.pop()
+            assert limb.width == len(bits) and limb.gate.kind == "register", name
+            yield f"    visit({places[name]}, {limb.width}, {self._code.address(limb)});"
         yield from ["}", ""]
 
     def _link_inputs(self) -> Iterator[str]:
@@ -272,12 +272,12 @@ class _Chip:
                                ("kCredit", f"outgoing__{dimension}__credit")):
                 begin = {bit: index
                          for index, bit in enumerate(self._code.netlist.ports[port][1])}
-                for piece in self._port(port):
-                    where = self._code.where[piece.number]
-                    first = begin[piece.gate.bits[piece.first]]
-                    yield (f"            visit({kind}, {first}, {piece.width}, "
-                           f"AT({piece.element}, inputs, {where.offset}), "
-                           f"{self._mask(piece):#x});")
+                for limb in self._port(port):
+                    where = self._code.where[limb.number]
+                    first = begin[limb.gate.bits[limb.first]]
+                    yield (f"            visit({kind}, {first}, {limb.width}, "
+                           f"AT({limb.element}, inputs, {where.offset}), "
+                           f"{self._mask(limb):#x});")
             yield "            break;"
         yield from ["    }", "}", ""]
 
@@ -293,10 +293,10 @@ class _Chip:
     def _signals(self) -> Iterator[str]:
         """A JSON text in C++: where signals are that can be looked at, see ``signal_places``."""
         text = json.dumps(signal_places(self._code), separators=(",", ":"))
-        pieces = (text[first:first + 10_000] for first in range(0, len(text), 10_000))
+        texts = (text[first:first + 10_000] for first in range(0, len(text), 10_000))
         yield "inline const char *signals() {"
         yield "    return"
-        yield from (f'        R"signals({piece})signals"' for piece in pieces)
+        yield from (f'        R"signals({one})signals"' for one in texts)
         yield from ["        ;", "}", ""]
 
 
@@ -306,7 +306,7 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
     Returns
     -------
     dict
-        Name of each signal to a list of runs, lowest bits first: offset of the piece (in bytes of
+        Name of each signal to a list of runs, lowest bits first: offset of the limb (in bytes of
         a core), bits of its elements, first bit, number of bits, and whether it is one bit again
         and again.
         A constant has offset -1, and its value instead of a first bit.
@@ -318,11 +318,11 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
         begins[area] = offset
         offset += code.sizes.get(area, 0)
 
-    def place(run: PieceRun) -> list[int]:
-        if run.piece is None:
+    def place(run: LimbRun) -> list[int]:
+        if run.limb is None:
             return [-1, 8, run.first, run.width, 0]
-        where = code.where[run.piece.number]
-        return [begins[where.area, where.part] + where.offset, run.piece.element, run.first,
+        where = code.where[run.limb.number]
+        return [begins[where.area, where.part] + where.offset, run.limb.element, run.first,
                 run.width, int(run.repeated)]
 
     return {name: [place(run) for run in runs(code.netlist.names[name], code.places)]
@@ -335,7 +335,7 @@ def _thirty_two(bits: Bits) -> list[Bits]:
 
 
 def _words(memory: GateMemory) -> Iterator[tuple[int, int]]:
-    """(place, value) of the 32-bit pieces of a memory's initial contents that are not zero."""
+    """(place, value) of the 32-bit parts of a memory's initial contents that are not zero."""
     if "1" not in memory.initial:
         return
     chunks = -(-memory.width // 32)

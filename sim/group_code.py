@@ -9,7 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 
 from hypercast.sim.gates import Bits, Gate, GateMemory, GateNetlist, MemoryPort
-from hypercast.sim.pieces import BITWISE, Piece, cut
+from hypercast.sim.limbs import BITWISE, Limb, cut
 from hypercast.sim.vector_code import VectorOperands, gate_code, literal
 
 __all__ = ["GroupCode", "Place"]
@@ -24,7 +24,7 @@ _KEPT = ("register", "fetch")
 
 @dataclass(frozen=True)
 class Place:
-    """Where a piece is kept.
+    """Where a limb is kept.
 
     Attributes
     ----------
@@ -43,10 +43,10 @@ class Place:
 
 @dataclass(eq=False)
 class _Step:
-    """What a function does: a gate's piece, a port of a memory that is read, or one written."""
+    """What a function does: a gate's limb, a port of a memory that is read, or one written."""
 
     operands: list[Bits]
-    gives: list[Piece]
+    gives: list[Limb]
     gate: Gate | None = None
     write: MemoryPort | None = None
 
@@ -80,9 +80,9 @@ class GroupCode:
                   for begin, end in wires]
         self.places = cut(self._gates, [
             bits for port in self._writes() for bits in (port.address, port.data)], joined)
-        self._pieces: dict[int, list[Piece]] = defaultdict(list)
-        for piece in dict.fromkeys(piece for piece, _ in self.places.values()):
-            self._pieces[id(piece.gate)].append(piece)
+        self._limbs: dict[int, list[Limb]] = defaultdict(list)
+        for limb in dict.fromkeys(limb for limb, _ in self.places.values()):
+            self._limbs[id(limb.gate)].append(limb)
         self._steps = {part: self._order(part) for part in self.parts}
         self._place()
 
@@ -92,29 +92,29 @@ class GroupCode:
 
     # What is done, in order.
 
-    def _pieces_of(self, bits: Iterable[object]) -> list[Piece]:
+    def _limbs_of(self, bits: Iterable[object]) -> list[Limb]:
         return list(dict.fromkeys(self.places[bit][0] for bit in bits if bit in self.places))
 
-    def _step_of(self, piece: Piece) -> _Step:
-        gate = piece.gate
+    def _step_of(self, limb: Limb) -> _Step:
+        gate = limb.gate
         if gate.kind in BITWISE:
-            operands = [bits[piece.first:piece.first + piece.width]
+            operands = [bits[limb.first:limb.first + limb.width]
                         if len(bits) == len(gate.bits) else bits for bits in gate.operands]
             if gate.kind == "mux":
                 operands[2] = gate.operands[2]
-            return _Step(operands, [piece], gate)
-        return _Step(gate.operands, self._pieces[id(gate)], gate)
+            return _Step(operands, [limb], gate)
+        return _Step(gate.operands, self._limbs[id(gate)], gate)
 
-    def _seen_pieces(self) -> set[Piece]:
-        """Pieces that are seen outside of their part."""
-        seen = set(self._pieces_of(bit for direction, bits in self.netlist.ports.values()
+    def _seen_limbs(self) -> set[Limb]:
+        """Limbs that are seen outside of their part."""
+        seen = set(self._limbs_of(bit for direction, bits in self.netlist.ports.values()
                                    if direction == "output" for bit in bits))
         for gate in self.netlist.gates:
-            seen |= {piece for bits in gate.operands for piece in self._pieces_of(bits)
-                     if piece.gate.part != gate.part}
+            seen |= {limb for bits in gate.operands for limb in self._limbs_of(bits)
+                     if limb.gate.part != gate.part}
         for port in self._writes():
-            seen |= {piece for bits in (port.address, port.enable, port.data)
-                     for piece in self._pieces_of(bits) if piece.gate.part != port.memory.part}
+            seen |= {limb for bits in (port.address, port.enable, port.data)
+                     for limb in self._limbs_of(bits) if limb.gate.part != port.memory.part}
         return seen
 
     def _order(self, part: str) -> list[_Step]:
@@ -126,10 +126,10 @@ class GroupCode:
             stack = [(step, iter(self._before(step, part)))]
             while stack:
                 current, before = stack[-1]
-                for piece in before:
-                    if piece.number not in done:
-                        done.add(piece.number)
-                        earlier = self._step_of(piece)
+                for limb in before:
+                    if limb.number not in done:
+                        done.add(limb.number)
+                        earlier = self._step_of(limb)
                         done.update(given.number for given in earlier.gives)
                         stack.append((earlier, iter(self._before(earlier, part))))
                         break
@@ -137,19 +137,19 @@ class GroupCode:
                     stack.pop()
                     found.append(current)
 
-        wanted = [piece for piece in sorted(
-            self._seen_pieces() | set(self._pieces_of(
+        wanted = [limb for limb in sorted(
+            self._seen_limbs() | set(self._limbs_of(
                       bit for name in self.watched for bit in self.netlist.names[name])),
-            key=lambda piece: piece.number) if piece.gate.part == part]
+            key=lambda limb: limb.number) if limb.gate.part == part]
         for gate in self.netlist.gates:
             if gate.part == part and gate.kind in _KEPT:
-                pieces = self._pieces[id(gate)]
-                for step in ([self._step_of(piece) for piece in pieces]
-                             if gate.kind in BITWISE else [self._step_of(pieces[0])]):
+                limbs = self._limbs[id(gate)]
+                for step in ([self._step_of(limb) for limb in limbs]
+                             if gate.kind in BITWISE else [self._step_of(limbs[0])]):
                     visit(step)
-        for piece in wanted:
-            if piece.gate.kind not in _KEPT and piece.number not in done:
-                step = self._step_of(piece)
+        for limb in wanted:
+            if limb.gate.kind not in _KEPT and limb.number not in done:
+                step = self._step_of(limb)
                 done.update(given.number for given in step.gives)
                 visit(step)
         for port in self._writes():
@@ -157,20 +157,20 @@ class GroupCode:
                 visit(_Step([port.address, port.enable, port.data], [], write=port))
         return [step for step in found if not step.write] + [step for step in found if step.write]
 
-    def _before(self, step: _Step, part: str) -> list[Piece]:
-        return [piece for bits in step.operands for piece in self._pieces_of(bits)
-                if piece.gate.part == part and piece.gate.kind not in _KEPT]
+    def _before(self, step: _Step, part: str) -> list[Limb]:
+        return [limb for bits in step.operands for limb in self._limbs_of(bits)
+                if limb.gate.part == part and limb.gate.kind not in _KEPT]
 
-    # Where pieces are.
+    # Where limbs are.
 
     def readers(self) -> dict[int, set[str]]:
-        """Parts that each piece is read in, by its number."""
+        """Parts that each limb is read in, by its number."""
         found: dict[int, set[str]] = defaultdict(set)
         for part, steps in self._steps.items():
             for step in steps:
                 for bits in step.operands:
-                    for piece in self._pieces_of(bits):
-                        found[piece.number].add(part)
+                    for limb in self._limbs_of(bits):
+                        found[limb.number].add(part)
         return found
 
     def _functions_of(self, part: str) -> list[list[_Step]]:
@@ -180,59 +180,59 @@ class GroupCode:
                 for index in range(count)]
 
     def _place(self) -> None:
-        readers, shown = self.readers(), self._seen_pieces()
-        looked_at = set(self._pieces_of(
+        readers, shown = self.readers(), self._seen_limbs()
+        looked_at = set(self._limbs_of(
             bit for name in self.watched for bit in self.netlist.names[name]))
-        areas: dict[tuple[str, str], list[Piece]] = defaultdict(list)
-        for pieces in self._pieces.values():
-            gate = pieces[0].gate
+        areas: dict[tuple[str, str], list[Limb]] = defaultdict(list)
+        for limbs in self._limbs.values():
+            gate = limbs[0].gate
             if gate.kind == "input":
-                areas["inputs", ""] += pieces
+                areas["inputs", ""] += limbs
             elif gate.kind in _KEPT:
-                areas["state", gate.part] += pieces
+                areas["state", gate.part] += limbs
         for part in self.parts:
             used: dict[int, set[int]] = defaultdict(set)
-            given: dict[int, Piece] = {}
+            given: dict[int, Limb] = {}
             for index, steps in enumerate(self._functions_of(part)):
                 for step in steps:
-                    for piece in step.gives:
-                        given[piece.number] = piece
-                        used[piece.number].add(index)
+                    for limb in step.gives:
+                        given[limb.number] = limb
+                        used[limb.number].add(index)
                     for bits in step.operands:
-                        for piece in self._pieces_of(bits):
-                            used[piece.number].add(index)
-            for number, piece in given.items():
-                if piece.gate.kind in _KEPT:
+                        for limb in self._limbs_of(bits):
+                            used[limb.number].add(index)
+            for number, limb in given.items():
+                if limb.gate.kind in _KEPT:
                     continue
-                if piece in shown:
-                    areas["shown", part] .append(piece)
-                elif len(used[number]) > 1 or piece in looked_at:
-                    areas["scratch", part].append(piece)
+                if limb in shown:
+                    areas["shown", part] .append(limb)
+                elif len(used[number]) > 1 or limb in looked_at:
+                    areas["scratch", part].append(limb)
         self.sizes: dict[tuple[str, str], int] = {}
         self.ranges: dict[tuple[str, str], list[tuple[int, int, list[str]]]] = {}
         self.where: dict[int, Place] = {}
-        for (area, part), pieces in areas.items():
-            outside = {piece.number: sorted(readers[piece.number] - {part}) for piece in pieces}
-            pieces.sort(key=lambda piece: (outside[piece.number], -piece.element, piece.number))
+        for (area, part), limbs in areas.items():
+            outside = {limb.number: sorted(readers[limb.number] - {part}) for limb in limbs}
+            limbs.sort(key=lambda limb: (outside[limb.number], -limb.element, limb.number))
             offset = 0
             ranges = self.ranges[area, part] = []
-            read_by = [outside[piece.number] for piece in pieces]
-            for parts, group in groupby(zip(read_by, pieces, strict=True), itemgetter(0)):
+            read_by = [outside[limb.number] for limb in limbs]
+            for parts, group in groupby(zip(read_by, limbs, strict=True), itemgetter(0)):
                 first = offset = -(-offset // 8) * 8
-                for _, piece in group:
-                    self.where[piece.number] = Place(area, part, offset)
-                    offset += piece.element // 8
+                for _, limb in group:
+                    self.where[limb.number] = Place(area, part, offset)
+                    offset += limb.element // 8
                 ranges.append((first, offset - first, parts))
             self.sizes[area, part] = -(-offset // 8) * 8
 
     # C++.
 
-    def address(self, piece: Piece, *, following: bool = False) -> str:
-        """C++ of a piece where it is kept; ``following``: in the next cycle."""
-        place = self.where[piece.number]
+    def address(self, limb: Limb, *, following: bool = False) -> str:
+        """C++ of a limb where it is kept; ``following``: in the next cycle."""
+        place = self.where[limb.number]
         area = {"state": f"{'next' if following else 'state'}_{place.part}",
                 "scratch": f"scratch_{place.part}"}.get(place.area, place.area)
-        return f"AT({piece.element}, {area}, {place.offset})"
+        return f"AT({limb.element}, {area}, {place.offset})"
 
     def areas(self) -> Iterator[str]:
         """C++ that gives names to all areas of a group ``g``."""
@@ -286,12 +286,12 @@ class _Function:
     def text(self, name: str) -> str:
         return "\n".join([f"void {name}(Group *g) {{", *self._code.areas(), *self._lines, "}", ""])
 
-    def _name(self, piece: Piece) -> str:
-        if piece.number not in self._names:
-            name = f"v{piece.number}"
-            self._lines.append(f"    const u{piece.element} {name} = {self._code.address(piece)};")
-            self._names[piece.number] = name
-        return self._names[piece.number]
+    def _name(self, limb: Limb) -> str:
+        if limb.number not in self._names:
+            name = f"v{limb.number}"
+            self._lines.append(f"    const u{limb.element} {name} = {self._code.address(limb)};")
+            self._names[limb.number] = name
+        return self._names[limb.number]
 
     def _keep(self, expression: str, size: int) -> str:
         if expression not in self._kept:
@@ -301,16 +301,16 @@ class _Function:
         return self._kept[expression]
 
     def _give(self, step: _Step) -> None:
-        piece, gate = step.gives[0], step.gate
+        limb, gate = step.gives[0], step.gate
         assert gate
-        value = gate_code(gate.kind, piece.width, step.operands, self._operands)
+        value = gate_code(gate.kind, limb.width, step.operands, self._operands)
         if gate.kind == "register":
-            self._lines.append(f"    {self._code.address(piece, following=True)} = {value};")
+            self._lines.append(f"    {self._code.address(limb, following=True)} = {value};")
             return
-        self._names[piece.number] = name = f"v{piece.number}"
-        self._lines.append(f"    const u{piece.element} {name} = {value};")
-        if piece.number in self._code.where:
-            self._lines.append(f"    {self._code.address(piece)} = {name};")
+        self._names[limb.number] = name = f"v{limb.number}"
+        self._lines.append(f"    const u{limb.element} {name} = {value};")
+        if limb.number in self._code.where:
+            self._lines.append(f"    {self._code.address(limb)} = {name};")
 
     def _read(self, step: _Step) -> None:
         """A port of a memory: every core reads its own."""
@@ -321,33 +321,33 @@ class _Function:
         lines = [f"    {{ const u32 address = {address};"]
         clocked = gate.kind == "fetch"
         places = []
-        for piece in step.gives:
-            kind = f"uint{piece.element}_t"
+        for limb in step.gives:
+            kind = f"uint{limb.element}_t"
             if clocked:
-                place = self._code.address(piece, following=True)
-                lines.append(f"    {place} = {self._code.address(piece)};")
+                place = self._code.address(limb, following=True)
+                lines.append(f"    {place} = {self._code.address(limb)};")
                 places.append(f"(({kind} *)&{place})[i]")
             else:
-                self._lines.append(f"    u{piece.element} v{piece.number} = {{}};")
-                places.append(f"(({kind} *)&v{piece.number})[i]")
+                self._lines.append(f"    u{limb.element} v{limb.number} = {{}};")
+                places.append(f"(({kind} *)&v{limb.number})[i]")
         if clocked:
             lines.append(f"    const u8 enable = {self._operands.vector(step.operands[1], 8)};")
         lines.append("    for (int i = 0; i < kMembers; i++) {")
         if clocked:
             lines.append("        if (!enable[i]) continue;")
         lines.append(self._word(memory, step.operands[0], "0" if clocked else None, places))
-        # Bits of the word that each piece has; what Yosys found unused is in none.
+        # Bits of the word that each limb has; what Yosys found unused is in none.
         driven = {bit: index for index, bit in enumerate(gate.memory.data)}
-        for piece, place in zip(step.gives, places, strict=True):
-            first = driven[gate.bits[piece.first]]
-            lines.append(f"        {place} = {_slice(first, piece.width)};")
+        for limb, place in zip(step.gives, places, strict=True):
+            first = driven[gate.bits[limb.first]]
+            lines.append(f"        {place} = {_slice(first, limb.width)};")
         lines.append("    } }")
         self._lines += lines
         if not clocked:
-            for piece in step.gives:
-                self._names[piece.number] = name = f"v{piece.number}"
-                if piece.number in self._code.where:
-                    self._lines.append(f"    {self._code.address(piece)} = {name};")
+            for limb in step.gives:
+                self._names[limb.number] = name = f"v{limb.number}"
+                if limb.number in self._code.where:
+                    self._lines.append(f"    {self._code.address(limb)} = {name};")
 
     def _word(self, memory: GateMemory, address: Bits, beyond: str | None,
               places: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from hypercast.errors import InputError
 from hypercast.sim.gates import Bit, Bits
-from hypercast.sim.pieces import Piece, PieceRun, runs
+from hypercast.sim.limbs import Limb, LimbRun, runs
 
 __all__ = ["VectorOperands", "gate_code", "literal"]
 
@@ -24,26 +24,26 @@ def literal(value: int) -> str:
 
 
 class VectorOperands:
-    """Operands as C++, from the pieces that they are made of.
+    """Operands as C++, from the limbs that they are made of.
 
     Parameters
     ----------
     places : dict
-        The piece that each bit is in, and its place there.
+        The limb that each bit is in, and its place there.
     name : callable
-        C++ of a piece's vector.
+        C++ of a limb's vector.
     keep : callable
         Gives an expression a name, with which it can be used again: called with C++ and the bits
         of its elements.
     """
 
-    def __init__(self, places: Mapping[Bit, tuple[Piece, int]], name: Callable[[Piece], str],
+    def __init__(self, places: Mapping[Bit, tuple[Limb, int]], name: Callable[[Limb], str],
                  keep: Callable[[str, int], str]) -> None:
         self._places = places
         self._name = name
         self._keep = keep
 
-    def runs(self, bits: Sequence[Bit]) -> list[PieceRun]:
+    def runs(self, bits: Sequence[Bit]) -> list[LimbRun]:
         """The runs of an operand."""
         return list(runs(bits, self._places))
 
@@ -63,15 +63,15 @@ class VectorOperands:
             run = found.pop(0)
             last = not found
             sign = found[0] if found else None
-            if run.piece is None:
+            if run.limb is None:
                 constant |= run.first << position
             elif len(found) == 1 and sign and not run.repeated and sign.repeated \
-                    and sign.piece is run.piece and sign.first == run.first + run.width:
+                    and sign.limb is run.limb and sign.first == run.first + run.width:
                 found.pop()
                 terms.append(self._extend(run, sign, position, size, clean))
                 position += sign.width
             elif run.repeated:
-                bit = self._slice(PieceRun(run.piece, run.first, 1), 0, size, False)
+                bit = self._slice(LimbRun(run.limb, run.first, 1), 0, size, False)
                 spread = f"-{bit}"
                 if not last or (clean and position + run.width < size):
                     spread = f"({spread} & {literal(_ones(run.width))})"
@@ -97,32 +97,32 @@ class VectorOperands:
         """An expression's name, so that it is computed once."""
         return self._keep(expression, size)
 
-    def in_place(self, run: PieceRun) -> str:
-        """A run where it is in its piece, and zeros around it."""
-        assert run.piece
-        name = self._name(run.piece)
+    def in_place(self, run: LimbRun) -> str:
+        """A run where it is in its limb, and zeros around it."""
+        assert run.limb
+        name = self._name(run.limb)
         width = 1 if run.repeated else run.width
-        return name if width == run.piece.width else \
+        return name if width == run.limb.width else \
             f"({name} & {literal(_ones(width) << run.first)})"
 
-    def _convert(self, piece: Piece, size: int) -> str:
-        name = self._name(piece)
-        return name if piece.element == size else self._keep(f"TO({size}, {name})", size)
+    def _convert(self, limb: Limb, size: int) -> str:
+        name = self._name(limb)
+        return name if limb.element == size else self._keep(f"TO({size}, {name})", size)
 
-    def _slice(self, run: PieceRun, position: int, size: int, dirty: bool) -> str:
+    def _slice(self, run: LimbRun, position: int, size: int, dirty: bool) -> str:
         """A slice, moved to a position."""
-        piece = run.piece
-        assert piece
-        above = run.first + run.width < piece.width
-        if piece.element > size:  # the bits first, then elements of fewer bits
-            found = self._name(piece)
+        limb = run.limb
+        assert limb
+        above = run.first + run.width < limb.width
+        if limb.element > size:  # the bits first, then elements of fewer bits
+            found = self._name(limb)
             if run.first:
                 found = f"({found} >> {run.first})"
             found = self._keep(f"TO({size}, {found})", size)
             if above and run.width < size and not dirty:
                 found = f"({found} & {literal(_ones(run.width))})"
             return f"({found} << {position})" if position else found
-        found = self._convert(piece, size)
+        found = self._convert(limb, size)
         low = bool(min(run.first, position))
         high = above and not dirty and position + run.width < size
         if low or high:
@@ -131,20 +131,20 @@ class VectorOperands:
         shift = position - run.first
         return f"({found} {'<<' if shift > 0 else '>>'} {abs(shift)})" if shift else found
 
-    def _extend(self, run: PieceRun, sign: PieceRun, position: int, size: int,
+    def _extend(self, run: LimbRun, sign: LimbRun, position: int, size: int,
                 clean: bool) -> str:
         """A slice and its sign, which is above it, again and again."""
-        piece, width = run.piece, run.width + 1
-        assert piece
+        limb, width = run.limb, run.width + 1
+        assert limb
         total = width - 1 + sign.width
-        if piece.element <= size and run.first == 0 and width == piece.element:
-            found = self._keep(f"EXTEND({size}, {piece.element}, {self._name(piece)})", size)
+        if limb.element <= size and run.first == 0 and width == limb.element:
+            found = self._keep(f"EXTEND({size}, {limb.element}, {self._name(limb)})", size)
         else:
-            if piece.element > size:
-                found = f"TO({size}, {self._name(piece)} >> {run.first})"
+            if limb.element > size:
+                found = f"TO({size}, {self._name(limb)} >> {run.first})"
                 first = 0
             else:
-                found, first = self._convert(piece, size), run.first
+                found, first = self._convert(limb, size), run.first
             left, right = size - first - width, size - width
             if left:
                 found = f"({found} << {left})"
@@ -214,19 +214,19 @@ def _mux(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
     return f"CHOOSE({size}, {mask}, {yes}, {no})"
 
 
-def _group(found: Iterable[PieceRun], operands: VectorOperands) -> dict[int, list[str]]:
-    """Runs in place, by bits of their elements; those of whole pieces of one bit are 1."""
+def _group(found: Iterable[LimbRun], operands: VectorOperands) -> dict[int, list[str]]:
+    """Runs in place, by bits of their elements; those of whole limbs of one bit are 1."""
     grouped: dict[int, list[str]] = {}
     for run in found:
-        if run.piece:
-            size = 1 if run.piece.width == 1 else run.piece.element
+        if run.limb:
+            size = 1 if run.limb.width == 1 else run.limb.element
             grouped.setdefault(size, []).append(operands.in_place(run))
     return grouped
 
 
 def _any(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
-    if any(run.piece is None and run.first for run in found):
+    if any(run.limb is None and run.first for run in found):
         return 1
     terms = []
     for size, parts in sorted(_group(found, operands).items()):
@@ -237,22 +237,22 @@ def _any(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
 
 def _all(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
-    if any(run.piece is None and run.first != _ones(run.width) for run in found):
+    if any(run.limb is None and run.first != _ones(run.width) for run in found):
         return 0
     terms = []
     for run in found:
-        if run.piece and run.piece.width == 1:
+        if run.limb and run.limb.width == 1:
             terms.append(operands.in_place(run))
-        elif run.piece:
+        elif run.limb:
             mask = _ones(1 if run.repeated else run.width) << run.first
-            terms.append(f"EQUAL({run.piece.element}, {operands.in_place(run)}, "
-                         f"ALL({run.piece.element}, {literal(mask)}))")
+            terms.append(f"EQUAL({run.limb.element}, {operands.in_place(run)}, "
+                         f"ALL({run.limb.element}, {literal(mask)}))")
     return " & ".join(terms) or 1
 
 
 def _odd(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expression:
     found = operands.runs(inputs[0])
-    constant = sum(run.first.bit_count() for run in found if run.piece is None) & 1
+    constant = sum(run.first.bit_count() for run in found if run.limb is None) & 1
     folded: str | None = None
     grouped = _group((run for run in found if not run.repeated or run.width % 2), operands)
     for size in (64, 32, 16, 8):
@@ -290,8 +290,8 @@ def _equal(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expr
         return f"{one} ^ {other} ^ 1"
     found = operands.runs(first)
     if isinstance(other, int):
-        if len(found) == 1 and found[0].piece and not found[0].repeated:
-            run, size = found[0], found[0].piece.element
+        if len(found) == 1 and found[0].limb and not found[0].repeated:
+            run, size = found[0], found[0].limb.element
             return (f"EQUAL({size}, {operands.in_place(run)}, "
                     f"ALL({size}, {literal(other << run.first)}))")
         other = _constant(other, size)

@@ -42,7 +42,7 @@ def cached_areas(designs: Iterable[str], family: Family,
     known = {design: _read_kept(_name(design, family)) for design in designs}
     missing = sorted((design for design, cells in known.items() if cells is None))
     if missing:
-        progress(f"synthesising {len(missing)} of {len(known)} parts for {family.title}")
+        progress(f"synthesising {len(missing)} of {len(known)} blocks for {family.title}")
         for design, cells in zip(missing, count_cells(missing, family), strict=True):
             _keep(_name(design, family), cells)
             known[design] = cells

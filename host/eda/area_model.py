@@ -23,7 +23,7 @@ import numpy as np
 from hypercast.cache import ensure
 from hypercast.errors import InputError
 from hypercast.host.eda.chip_area import ChipArea
-from hypercast.host.eda.chip_parts import control_design, core_parts
+from hypercast.host.eda.chip_blocks import control_design, core_blocks
 from hypercast.host.eda.families import Area
 from hypercast.host.eda.memory_mapping import RAMS
 from hypercast.host.eda.netlist_counts import Counts, NetlistMemory, count
@@ -86,8 +86,8 @@ def _count_chip(config: Config, external: bool) -> dict[str, Counts]:
 
     def make(entry: Path) -> None:
         found: dict[str, Counts] = {}
-        for part in core_parts(config, external=external):
-            found.setdefault(part.name, Counts()).add(count(part.design))
+        for block in core_blocks(config, external=external):
+            found.setdefault(block.name, Counts()).add(count(block.design))
         found[CONTROL] = count(control_design(config))
         write_durably(entry / _COUNTS, json.dumps(
             {name: one.to_dict() for name, one in found.items()}).encode())

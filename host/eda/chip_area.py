@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip takes of an FPGA, by synthesis: part by part, each once."""
+"""What a chip takes of an FPGA, by synthesis: block by block, each once."""
 
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from hypercast.host.eda.area_cache import cached_areas
-from hypercast.host.eda.chip_parts import SYSTOLIC, control_design, core_parts
+from hypercast.host.eda.chip_blocks import SYSTOLIC, control_design, core_blocks
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import Config
 
@@ -73,20 +73,20 @@ def chip_area(config: Config, family: str, *, external: bool, bulk: bool = False
         If Yosys fails, or uses a cell whose area is not known.
     """
     progress("converting a core and the control unit to RTLIL")
-    parts = core_parts(config, external=external, bulk=bulk)
+    found = core_blocks(config, external=external, bulk=bulk)
     control = control_design(config, bulk=bulk)
     designs = defaultdict(set, {family: {control}})
-    for part in parts:
-        designs[_family(part.name, family)].add(part.design)
+    for block in found:
+        designs[_family(block.name, family)].add(block.design)
     areas = {name: cached_areas(texts, FAMILIES[name], progress)
              for name, texts in designs.items()}
     blocks: dict[str, Area] = defaultdict(Area)
-    for part in parts:
-        blocks[part.name] += areas[_family(part.name, family)][part.design]
+    for block in found:
+        blocks[block.name] += areas[_family(block.name, family)][block.design]
     return ChipArea(cores=config.cores, blocks=dict(sorted(blocks.items())),
                     control=areas[family][control])
 
 
-def _family(part: str, family: str) -> str:
-    """The family that a part is synthesised for."""
-    return FAMILIES[family].systolic or family if part == SYSTOLIC else family
+def _family(block: str, family: str) -> str:
+    """The family that a block is synthesised for."""
+    return FAMILIES[family].systolic or family if block == SYSTOLIC else family

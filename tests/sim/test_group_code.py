@@ -192,17 +192,17 @@ class Library:
         self.memories = [np.zeros((ELEMENTS, memory.depth, -(-memory.width // 32)), np.uint32)
                          for memory in netlist.memories]
 
-    def _piece(self, piece, area):
-        size = piece.element // 8
-        first = self.code.where[piece.number].offset * ELEMENTS
+    def _limb(self, limb, area):
+        size = limb.element // 8
+        first = self.code.where[limb.number].offset * ELEMENTS
         return self.areas[area][first:first + size * ELEMENTS].view(f"<u{size}")
 
     def give(self, bits, numbers):
         """Numbers of all cores for an input."""
         for bit in bits:
             if bit in self.code.places:
-                piece, place = self.code.places[bit]
-                values = self._piece(piece, "inputs")
+                limb, place = self.code.places[bit]
+                values = self._limb(limb, "inputs")
                 mask = values.dtype.type(1 << place)
                 for core, number in enumerate(numbers):
                     if number >> bits.index(bit) & 1:
@@ -213,8 +213,8 @@ class Library:
     def value(self, bits, core, area="next"):
         found = 0
         for index, bit in enumerate(bits):
-            piece, place = self.code.places[bit]
-            found |= (int(self._piece(piece, area)[core]) >> place & 1) << index
+            limb, place = self.code.places[bit]
+            found |= (int(self._limb(limb, area)[core]) >> place & 1) << index
         return found
 
     def evaluate(self):
@@ -252,9 +252,9 @@ def test_cells(share, tmp_path, monkeypatch):
             for core, number in enumerate(numbers):
                 assert library.value(kept, core) == value(number), cell
             for bit in kept:
-                piece, _ = library.code.places[bit]
-                assert not any(int(element) >> piece.width
-                               for element in library._piece(piece, "next")), cell
+                limb, _ = library.code.places[bit]
+                assert not any(int(element) >> limb.width
+                               for element in library._limb(limb, "next")), cell
 
 
 def memory_cell(width, depth, address, ports, reads):
@@ -352,11 +352,11 @@ def test_a_range_has_all_that_the_same_parts_read():
         part = module.random.choice(parts)
         part_of |= dict.fromkeys([*module.cells][number:], part)
     code = GroupCode(read_netlist(module.to_dict(), part_of), parts)
-    readers, pieces = code.readers(), {piece.number: piece for piece, _ in code.places.values()}
+    readers, limbs = code.readers(), {limb.number: limb for limb, _ in code.places.values()}
     found = {}
     for number, place in code.where.items():
         found.setdefault((place.area, place.part), []).append(
-            (place.offset, pieces[number].element // 8, sorted(readers[number] - {place.part})))
+            (place.offset, limbs[number].element // 8, sorted(readers[number] - {place.part})))
     assert len(found) > len(parts)
     for (area, part), places in found.items():
         ranges, end = code.ranges[area, part], 0

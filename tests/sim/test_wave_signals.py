@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values of signals from samples: runs of pieces, constants, repeated bits, and any width."""
+"""Values of signals from samples: runs of limbs, constants, repeated bits, and any width."""
 
 import random
 
@@ -9,7 +9,7 @@ import pytest
 from hypercast.sim.wave_signals import changes, columns
 
 ELEMENTS, CYCLES = 8, 50
-#: Where a piece is, by bits of its elements.
+#: Where a limb is, by bits of its elements.
 OFFSETS = {64: 0, 8: 16, 16: 18, 32: 20}
 
 

@@ -13,7 +13,7 @@ from hypercast.host.eda.area_model import (
     folded_counts,
     resize_memories,
 )
-from hypercast.host.eda.chip_parts import core_parts
+from hypercast.host.eda.chip_blocks import core_blocks
 from hypercast.host.eda.netlist_counts import Counts, NetlistMemory
 from hypercast.rtl.config import PRESETS
 
@@ -67,7 +67,7 @@ def test_memories_take_another_size(monkeypatch):
         assert found == expected, name
     assert {one.style for one in changed["channel"].memories} == {"ultra"}
     assert before == chip_counts(TINY, external=False)
-    monkeypatch.setattr(area_model, "core_parts", None)
+    monkeypatch.setattr(area_model, "core_blocks", None)
     area_model._count_chip.cache_clear()
     assert before == chip_counts(TINY, external=False)
 
@@ -75,7 +75,7 @@ def test_memories_take_another_size(monkeypatch):
 def test_estimates():
     assert {"ecp5", "ultrascale+"} <= set(fitted_families())
     found = estimated_area(TINY, "ultrascale+", external=False)
-    names = {part.name for part in core_parts(TINY, external=False)}
+    names = {block.name for block in core_blocks(TINY, external=False)}
     assert (found.cores, found.blocks.keys()) == (2, names)
     assert 10_000 < found.core.lut_places < 30_000
     folded = estimated_area(TINY, "ecp5", external=False, folded=True)

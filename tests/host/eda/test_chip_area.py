@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A chip's area is made of those of its parts, each as often as it is there."""
+"""A chip's area is made of those of its blocks, each as often as it is there."""
 
 import pytest
 
 from hypercast.host.eda import chip_area as module
 from hypercast.host.eda.chip_area import ChipArea, chip_area, has_memory_outside
-from hypercast.host.eda.chip_parts import core_parts
+from hypercast.host.eda.chip_blocks import core_blocks
 from hypercast.host.eda.families import FAMILIES, Area
 from hypercast.rtl.config import PRESETS
 
@@ -13,9 +13,9 @@ TINY = PRESETS["tiny"]
 
 
 @pytest.fixture(scope="module")
-def parts():
+def blocks():
     """Parts of a core whose memory is inside."""
-    return core_parts(TINY, external=False)
+    return core_blocks(TINY, external=False)
 
 
 def test_sums():
@@ -26,33 +26,33 @@ def test_sums():
     assert area.total.tally["block RAM"] == 0.5
 
 
-def test_parts(parts):
-    """Every part but the channels is there once; those are the same."""
-    names = [part.name for part in parts]
+def test_blocks(blocks):
+    """Every block but the channels is there once; those are the same."""
+    names = [block.name for block in blocks]
     assert sorted({name for name in names if names.count(name) > 1}) == ["channel"]
-    first, second = (part.design for part in parts if part.name == "channel")
+    first, second = (block.design for block in blocks if block.name == "channel")
     assert first == second
     assert {"wires of core", "wires of array", "array.array", "router", "vector"} < set(names)
     assert "array" not in names and "core" not in names
 
 
-def test_every_part_is_counted(parts, monkeypatch):
+def test_every_block_is_counted(blocks, monkeypatch):
     asked = {}
 
     def cached_areas(designs, family, progress):
         asked[family.title] = set(designs)
         return {design: Area(luts=1) for design in designs}
 
-    monkeypatch.setattr(module, "core_parts", lambda config, external, bulk: parts)
+    monkeypatch.setattr(module, "core_blocks", lambda config, external, bulk: blocks)
     monkeypatch.setattr(module, "control_design", lambda config, bulk: "control")
     monkeypatch.setattr(module, "cached_areas", cached_areas)
     area = chip_area(TINY, "ultrascale+", external=False)
-    assert area.blocks.keys() == {part.name for part in parts}
-    assert area.core.luts == len(parts) and area.blocks["channel"].luts == 2
+    assert area.blocks.keys() == {block.name for block in blocks}
+    assert area.core.luts == len(blocks) and area.blocks["channel"].luts == 2
     assert (area.cores, area.control) == (2, Area(luts=1))
     # Yosys knows more of the older family's DSP slices, and so has the array for that.
     [array] = asked["7 series"]
-    assert array == next(part.design for part in parts if part.name == "array.array")
+    assert array == next(block.design for block in blocks if block.name == "array.array")
     assert array not in asked["UltraScale+"] and "control" in asked["UltraScale+"]
     assert chip_area(TINY, "ecp5", external=False) == area
     assert asked["ECP5"] == asked["UltraScale+"] | {array}

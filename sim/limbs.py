@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cuts values into pieces of at most 64 bits, where those who read them do."""
+"""Cuts values into limbs of at most 64 bits, where those who read them do."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from hypercast.sim.gates import WIDEST, Bit, Bits, Gate
 
-__all__ = ["Piece", "PieceRun", "cut", "runs"]
+__all__ = ["Limb", "LimbRun", "cut", "runs"]
 
 #: Kinds of gates whose bits depend each on the same bit of the operands.
 BITWISE = ("and", "or", "xor", "not", "mux", "register")
@@ -17,13 +17,13 @@ _LEAST = 8
 
 
 @dataclass(eq=False)
-class Piece:
+class Limb:
     """Bits that are kept together.
 
     Attributes
     ----------
     number : int
-        Number of the piece.
+        Number of the limb.
     gate : Gate
         Where it comes from.
     first : int
@@ -44,12 +44,12 @@ class Piece:
 
 
 @dataclass(frozen=True)
-class PieceRun:
-    """Part of an operand: a slice of a piece, the same bit of it ``count`` times, or a constant.
+class LimbRun:
+    """Part of an operand: a slice of a limb, the same bit of it ``count`` times, or a constant.
 
     Attributes
     ----------
-    piece : Piece or None
+    limb : Limb or None
         None for a constant.
     first : int
         The slice's first bit; the constant's value.
@@ -59,14 +59,14 @@ class PieceRun:
         Whether it is one bit, again and again.
     """
 
-    piece: Piece | None
+    limb: Limb | None
     first: int
     width: int
     repeated: bool = False
 
 
 class _Cuts:
-    """Where wide values are cut: before which bits a piece begins."""
+    """Where wide values are cut: before which bits a limb begins."""
 
     def __init__(self, gates: Sequence[Gate]) -> None:
         self.begins: set[Bit] = set()
@@ -124,8 +124,8 @@ class _Cuts:
 
 
 def cut(gates: Sequence[Gate], others: Iterable[Bits],
-        joined: Sequence[Gate]) -> dict[Bit, tuple[Piece, int]]:
-    """The piece that each bit is in, and its place there.
+        joined: Sequence[Gate]) -> dict[Bit, tuple[Limb, int]]:
+    """The limb that each bit is in, and its place there.
 
     Parameters
     ----------
@@ -138,7 +138,7 @@ def cut(gates: Sequence[Gate], others: Iterable[Bits],
     """
     cuts = _Cuts(gates)
     cuts.find(others, joined)
-    places: dict[Bit, tuple[Piece, int]] = {}
+    places: dict[Bit, tuple[Limb, int]] = {}
     number = 0
     for gate in gates:
         first = 0
@@ -146,14 +146,14 @@ def cut(gates: Sequence[Gate], others: Iterable[Bits],
             if index < len(gate.bits) and index - first < WIDEST \
                     and gate.bits[index] not in cuts.begins:
                 continue
-            piece = Piece(number, gate, first, index - first)
+            limb = Limb(number, gate, first, index - first)
             for place, bit in enumerate(gate.bits[first:index]):
-                places[bit] = piece, place
+                places[bit] = limb, place
             number, first = number + 1, index
     return places
 
 
-def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Piece, int]]) -> Iterator[PieceRun]:
+def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Limb, int]]) -> Iterator[LimbRun]:
     """The runs that an operand is made of, the lowest bits first; undriven bits are zero."""
     index = 0
     while index < len(bits):
@@ -165,16 +165,16 @@ def runs(bits: Sequence[Bit], places: Mapping[Bit, tuple[Piece, int]]) -> Iterat
             while index < len(bits) and bits[index] not in places:
                 value |= int(bits[index] == "1") << index - start
                 index += 1
-            yield PieceRun(None, value, index - start)
+            yield LimbRun(None, value, index - start)
             continue
-        piece, place = found
+        limb, place = found
         if index < len(bits) and bits[index] == bits[start]:
             while index < len(bits) and bits[index] == bits[start]:
                 index += 1
-            yield PieceRun(piece, place, index - start, repeated=True)
+            yield LimbRun(limb, place, index - start, repeated=True)
         else:
             while index < len(bits) and \
-                    places.get(bits[index]) == (piece, place + index - start) \
+                    places.get(bits[index]) == (limb, place + index - start) \
                     and not (index + 1 < len(bits) and bits[index + 1] == bits[index]):
                 index += 1
-            yield PieceRun(piece, place, index - start)
+            yield LimbRun(limb, place, index - start)

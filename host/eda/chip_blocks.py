@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The parts of a chip that are synthesised by themselves."""
+"""Blocks of a chip that are synthesised by themselves."""
 
 import re
 from collections.abc import Iterator
@@ -11,21 +11,21 @@ from hypercast.rtl.control.control_unit import ControlUnit
 from hypercast.rtl.core import Core
 from hypercast.rtl.export.rtlil import to_rtlil
 
-__all__ = ["SYSTOLIC", "WIRES", "Part", "control_design", "core_parts"]
+__all__ = ["SYSTOLIC", "WIRES", "Block", "control_design", "core_blocks"]
 
 #: What of a block is left when its blocks are taken out.
 WIRES = "wires of {}"
 #: The systolic array, see ``Family``.
 SYSTOLIC = "array.array"
-#: Blocks whose blocks are parts: Yosys' time grows faster than a design.
+#: Blocks of which each block is synthesised by itself: Yosys' time grows faster than a design.
 _TAKEN_APART = ("core", "array")
 #: The end of a block's name, if there are several such blocks.
 _NUMBER = re.compile(r"(?:_|\$)\d+$")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """A part of a core.
+class Block:
+    """A block of a core that is synthesised by itself.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ class Part:
     design: str
 
 
-def core_parts(config: Config, *, external: bool, bulk: bool = False) -> list[Part]:
-    """All parts of a core.
+def core_blocks(config: Config, *, external: bool, bulk: bool = False) -> list[Block]:
+    """All blocks of a core that are synthesised by themselves.
 
     Parameters
     ----------
@@ -60,12 +60,12 @@ def control_design(config: Config, *, bulk: bool = False) -> str:
     return ModuleTexts(to_rtlil(ControlUnit(config, bulk=bulk), "control")).alone("control")
 
 
-def _take_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Part]:
+def _take_apart(texts: ModuleTexts, module: str, name: str) -> Iterator[Block]:
     if name not in _TAKEN_APART:
-        yield Part(name=name, design=texts.alone(module))
+        yield Block(name=name, design=texts.alone(module))
         return
     blocks = texts.parts(module)
-    yield Part(name=WIRES.format(name), design=texts.alone(module, without=set(blocks.values())))
+    yield Block(name=WIRES.format(name), design=texts.alone(module, without=set(blocks.values())))
     for block, kind in blocks.items():
         path = block if name == "core" else f"{name}.{block}"
         yield from _take_apart(texts, kind, _NUMBER.sub("", path))
