@@ -9,8 +9,8 @@ from hypercast.benches.figure import Figure
 
 __all__ = ["BENCHES", "SEEDED", "run"]
 
-#: Name to what the bench shows. Each is a module of this package with a function ``run``, of the
-#: same name but for those of ``_MODULES``.
+#: Name of each bench to the claim that it shows. A bench is a module of this package with a
+#: function ``run``. The module has the same name, unless ``_MODULES`` gives another one.
 BENCHES = {
     "accuracy": "accuracy of models, losses and samplers, next to float64",
     "area": "estimated area against synthesis, and area of one router, by open synthesis",
@@ -38,9 +38,9 @@ BENCHES = {
     "staleness": "accuracy with old rows and weights, next to exact training, over seeds",
     "sim": "speed of the compiled simulation: against Amaranth's, threads, compiling, Cora",
 }
-#: Benches that are called like a command, to what their module is called.
+#: Benches that are called like a command, to the name of their module.
 _MODULES = {"boards": "several_boards", "model": "cycle_model", "plan": "planner"}
-#: Benches of what is drawn at random, with a seed.
+#: Benches that draw at random, with a seed.
 SEEDED = ("fuzz", "mutants", "shapes")
 
 
@@ -57,12 +57,12 @@ def run(name: str, *, data: Path | None, progress: Callable[[str], None],
     progress : callable
         Called with a line of text now and then.
     seed : int, optional
-        Seed of what is drawn at random; only for benches that are ``SEEDED``.
+        Seed of random draws; only for benches that are ``SEEDED``.
 
     Returns
     -------
     list of Figure
-        What was measured.
+        The measurements.
     """
     module = importlib.import_module(f"{__name__}.{_MODULES.get(name, name)}")
     figures: list[Figure] = module.run(

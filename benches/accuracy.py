@@ -24,7 +24,7 @@ from hypercast.reference.models import MODELS, model_network
 
 __all__ = ["run"]
 
-#: Trainings by model. Those of GIN differ by two points from seed to seed, whatever computes them.
+#: Trainings by model. GIN's differ by two points from seed to seed, whatever computes them.
 SEEDS = {"gcn": 10, "sage": 10, "gin": 40}
 EPOCHS = 200
 #: Points that test accuracy may be below float64's, by element width.

@@ -20,7 +20,7 @@ __all__ = ["against_float_figures", "best_validated", "train_all"]
 #: Every so many steps a model is evaluated.
 _EVERY = 5
 
-#: What is trained without element width.
+#: Name of the training without element width.
 _FLOAT = "float64"
 
 
@@ -51,7 +51,7 @@ def train_all(graph: Graph, network: Network, recipe: Mapping[str, Any], widths:
     Parameters
     ----------
     graph, network : Graph, Network
-        What is trained.
+        The graph, and the network that is trained.
     recipe : dict
         Arguments of ``Recipe`` but ``element_width``.
     widths : iterable of int
@@ -74,16 +74,16 @@ def train_all(graph: Graph, network: Network, recipe: Mapping[str, Any], widths:
 
 def against_float_figures(name: str, trainings: list[dict[Any, float]], bars: Mapping[int, float],
                           ) -> list[Figure]:
-    """Means over trainings, and how far those of the element widths are below float64's.
+    """Means over trainings, and how far the element widths' means are below float64's.
 
     Parameters
     ----------
     name : str
         Names of graph and network, with which the figures' names begin.
     trainings : list of dict
-        What ``train_all`` gives for each seed.
+        Results of ``train_all`` for each seed.
     bars : dict
-        Element width to the points that accuracy may be below that of float64.
+        Element width to the points that accuracy may be below float64's.
     """
     mean = {kind: float(np.mean([training[kind] for training in trainings]))
             for kind in trainings[0]}

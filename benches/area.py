@@ -30,7 +30,7 @@ TESTED = {
                     PRESETS["test"].replace(lanes=2, dimensions=3, buffer_depth=8, adam=False)),
 }
 _ERROR = 0.15
-#: What is compared, and how much of it there must be in a chip for an error to matter.
+#: Resources that are compared, and how many must be in a chip for an error to matter.
 _COMPARED = {"LUT": 1_000, "flip-flop": 1_000, "DSP": 10, "block RAM": 10, "UltraRAM": 10}
 #: Families for which routers are synthesised.
 _ROUTER_FAMILIES = ("ecp5", "7series", "ultrascale+")

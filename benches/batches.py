@@ -51,14 +51,14 @@ _ERROR, _WAITING = 0.05, 0.05
 
 @dataclass
 class _Found:
-    """What a training took.
+    """Costs of a training, and its comparisons.
 
     Attributes
     ----------
     words : Comparison
         Words that were compared after every step.
     cycles, predicted : list of int
-        Cycles of each step, and what the cycle model says.
+        Cycles of each step, measured and by the cycle model.
     passed : int
         Cycles from the first step's end to the last one's: the first batch has no step before it,
         during which it could be brought.

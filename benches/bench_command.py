@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``hypercast bench`` in a checkout: measure what is claimed."""
+"""``hypercast bench`` in a checkout: measures the project's claims."""
 
 import sys
 from pathlib import Path

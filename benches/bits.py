@@ -49,12 +49,12 @@ SAME_BITS = {
     "dimensions 4, P = 16, 4 planes, latency 100 with stalls": _BASE.replace(
         lanes=16, memory_latency=100, memory_stalls=True),
 }
-#: Graphs that are trained by default options, on presets: simulated chips, and one that is too
+#: Graphs that are trained by default options, on presets: simulated chips, and a chip that is too
 #: large to be simulated.
 DEFAULTS = ("karate", "blocks", "communities")
 SIMULATED, REFERENCE = ("tiny", "test", "demo", "cora"), ("vcu128",)
 _EPOCHS = 10
-#: What such a chip has of memory at least.
+#: Least memory of a chip that is trained on.
 _ROOM = {"weight_rows": 1024, "channel_words": 32768, "program_rows": 1024}
 #: Trainings under cocotb with Verilator.
 VERILATED = {
@@ -95,7 +95,7 @@ def _words_of_tensors(job: Job) -> int:
 
 
 def _writes(progress: Callable[[str], None]) -> Figure:
-    """No transposed or other copy is written: the words written are those of the tensors."""
+    """No transposed or other copy is written: only the tensors' words are."""
     training = COMPILED["blocks, demo preset"]
     model = training.model()
     device = open_device("rtl", model, training.config, progress=progress)
@@ -121,7 +121,7 @@ def _digest(snapshot: Mapping[str, IntArray]) -> str:
 
 def default_states(dataset: str, epochs: int, presets: Mapping[str, str],
                    progress: Callable[[str], None]) -> dict[str, str]:
-    """Digests of what a training by default options ends with on some presets.
+    """Digests of the results of a training by default options on some presets.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A small board: its bitstream by open tools, what fits it, and the clocks of its blocks alone.
+"""A small board: its bitstream by open tools, chips that fit, and the clocks of its blocks alone.
 
-And the boards with HBM: what their chip takes of the FPGA.
+And the boards with HBM: the resources of their FPGA that the chip takes.
 """
 
 import tempfile

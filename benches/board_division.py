@@ -28,7 +28,7 @@ __all__ = ["divided_order"]
 
 _BOARDS = (4, 8)
 _HIDDEN = 128
-#: How far cycles on one board may be from those of the order that vertices have.
+#: How far cycles on one board may be from cycles in the vertices' own order.
 _NEAR = 1.02
 
 
@@ -38,7 +38,7 @@ def divided_order(name: str, graph: Graph) -> Iterator[Figure]:
     Parameters
     ----------
     name : str
-        What the graph is called.
+        The graph's name.
     graph : Graph
         The graph, whose edges lead both ways.
     """
@@ -79,7 +79,7 @@ def _ranks(model: InitialModel, boards: int) -> IntArray:
 
 
 def _cycles(model: InitialModel, config: Config, order: IntArray | None = None) -> int:
-    """Cycles of a step on one board, by the cycle model, of edges as they are compiled."""
+    """Cycles of a step on one board, by the cycle model, of the compiled edges."""
     sample = model.sample
     # Whether weights fit is not asked here.
     config = config.replace(weight_rows=1 << 16)

@@ -19,7 +19,7 @@ _RANK = "OMPI_COMM_WORLD_RANK"
 _PATIENCE = 120
 #: How long a board waits for another.
 _SECONDS = 600.0
-#: What stands for a rank, for a process that the leader started to prepare the graph.
+#: Number in place of a rank, for a process that the leader started to prepare the graph.
 PREPARING = -1
 
 
@@ -41,7 +41,7 @@ def on_boards(boards: int, function: Callable[..., None], *arguments: object) ->
 
 
 def ranks_below(pid: int) -> Iterator[tuple[int, int]]:
-    """Rank and number of each process that one started, or that those did."""
+    """Rank and number of each process that one started, directly or through others."""
     for child in children(pid):
         try:
             environment = Path(f"/proc/{child}/environ").read_bytes().decode()
@@ -80,7 +80,7 @@ def strike(process: "subprocess.Popen[str]", rank: int, number: signal.Signals,
 def peaks(process: "subprocess.Popen[str]") -> dict[int, int]:
     """Peak memory of each rank in bytes, of a process that is waited for; alone, it is rank 0.
 
-    That of the fullest process that a rank started is of rank ``PREPARING``.
+    The peak of the fullest process that a rank started is under ``PREPARING``.
     """
     found: dict[int, int] = {}
     while process.poll() is None:

@@ -59,7 +59,7 @@ def samples_scaling(network: Network, samples: Sequence[Sample],
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     samples : sequence of Sample
         Steps take them in turn.
     cluster : Cluster
@@ -116,7 +116,7 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
     Parameters
     ----------
     networks : sequence of Network
-        What is trained.
+        The network that is trained.
     edges : scipy.sparse.csr_array
         (V, V) edges in both directions, and loops.
     cluster : Cluster
@@ -132,7 +132,7 @@ def graph_scaling(networks: Sequence[Network], edges: SparseArray, cluster: Clus
     owner = Division.of(edges, BOARDS[-1], vertex_work=vertex_work(networks[-1])).boards
     for boards in BOARDS[1:]:
         progress(f"steps of its parts on {boards} boards")
-        # Parts of so many boards are unions of those of more.
+        # Parts of so many boards are unions of the parts of more boards.
         division = Division.count(edges, owner * boards // BOARDS[-1], boards)
         parts = list(parts_of(whole, division))
         for network in networks:

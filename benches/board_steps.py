@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a step takes on the virtual clocks of boards, without the numbers that it computes.
+"""Seconds of a step on the virtual clocks of boards, without the numbers that it computes.
 
-The clocks are those of a training. What a board does in a step is recorded of one that trains a
-tiny graph. Then each board does that with its part of a large graph, or with its samples: it
+The clocks are the same as in a training. A board's actions in a step are recorded while it trains a
+tiny graph. Then each board does the same with its part of a large graph, or with its samples: it
 computes, its rows cross, and sums are added up.
 """
 
@@ -45,12 +45,12 @@ _TINY = 16
 
 
 def without_values(network: Network, width: int, *matrices: SparseArray) -> Sample:
-    """A sample of which only vertices and edges count.
+    """A sample whose vertices and edges alone count.
 
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     width : int
         Bits of an element.
     *matrices : scipy.sparse array
@@ -104,11 +104,11 @@ def graph_step(network: Network, whole: Sample, parts: Sequence[Sample],
     Parameters
     ----------
     network : Network
-        What is trained, with its orders of products.
+        The network that is trained, with its orders of products.
     whole : Sample
         The graph, whose edges lead both ways.
     parts : sequence of Sample
-        What each board has of it, as of ``parts_of``; or the graph alone.
+        Each board's part of it, as of ``parts_of``; or the graph alone.
     cluster : Cluster
         The boards.
     """
@@ -140,9 +140,9 @@ def samples_step(network: Network, samples: Sequence[Sequence[Sample]],
     Parameters
     ----------
     network, cluster
-        As those of ``graph_step``.
+        As of ``graph_step``.
     samples : sequence of sequences of Sample
-        For each board, those that it takes.
+        For each board, the samples that it takes.
     """
     width = cluster.boards[0].config.element_width
     actions = _record(network, width, _samples_device)
@@ -186,7 +186,7 @@ def _time(network: Network, cluster: Cluster, boards: int,
 def _record(network: Network, width: int,
             device: Callable[[InitialModel, Recorder], TrainingDevice],
             ) -> list[Action]:
-    """What a board does in its second step: in the first one, features cross, too."""
+    """A board's actions in its second step: in the first one, features cross, too."""
     vertex = np.arange(_TINY)
     ring = scipy.sparse.csr_array(
         (np.full(3 * _TINY, 1 / 3), (np.tile(vertex, 3), np.concatenate(

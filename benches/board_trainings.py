@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small trainings of all kinds, by several processes in one go: what each ends with."""
+"""Small trainings of all kinds, by several processes in one go: results of each."""
 
 import hashlib
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ from hypercast.reference.training_state import TrainingState
 
 __all__ = ["SCHEMES", "digests", "state_digest"]
 
-#: Schemes by what they are called.
+#: Schemes by their names.
 SCHEMES = {"samples in parallel": "samples", "graph in parallel": "graph",
            "layers in a pipeline": "layers"}
 #: The chip that boards have, if it is one, with room for these trainings.
@@ -41,10 +41,10 @@ def state_digest(state: TrainingState) -> str:
 
 
 def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
-    """What trainings of each scheme end with on so many boards: three models, both losses and
+    """Results of trainings by each scheme on so many boards: of three models, both losses and both
     optimisers.
 
-    ``devices`` are those of the boards.
+    ``devices`` are the boards'.
     """
     if boards == 1:
         return dict(_train_each(None, devices))
@@ -53,7 +53,7 @@ def digests(boards: int, devices: str = "reference") -> dict[str, list[str]]:
 
 
 def _train(group: Group, parent: Parent | None, devices: str) -> None:
-    """What each process does."""
+    """The work of each process."""
     found = dict(_train_each(group, devices))
     if parent:
         parent.answer(found)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Groups that carry no numbers: one that notes what a rank does, and one of clocks alone."""
+"""Groups that carry no numbers: one notes a rank's actions, another has only clocks."""
 
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -20,7 +20,7 @@ Found = TypeVar("Found")
 
 
 class Action(NamedTuple):
-    """What all ranks do at the same time in a step.
+    """An action of all ranks at the same time in a step.
 
     Attributes
     ----------
@@ -31,7 +31,7 @@ class Action(NamedTuple):
     forward : bool
         Whether ``compute`` is their forward pass.
     size : int
-        Bytes of each row that crosses, or of what is reduced.
+        Bytes of each row that crosses, or of the reduced array.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Recorder(Group):
     Attributes
     ----------
     actions : list of Action
-        What it did in the last step.
+        Its actions in the last step.
     """
 
     def __init__(self) -> None:
@@ -88,14 +88,14 @@ class Recorder(Group):
 
 
 class ClockGroup(Group):
-    """A rank that is a thread. Maxima and what is gathered pass, as clocks need them; rows do not.
+    """A rank that is a thread. Maxima and gathered values pass, as clocks need them; rows do not.
 
     Parameters
     ----------
     rank, size
-        As those of ``Group``.
+        As of ``Group``.
     values : list
-        What each rank gives; all share it.
+        Each rank's value; all share the list.
     barrier : threading.Barrier
         Where they meet.
     """
@@ -137,7 +137,7 @@ class ClockGroup(Group):
 
 
 def on_clocks(size: int, function: Callable[[Group], Found]) -> list[Found]:
-    """What ``function(group)`` returns on each of so many ranks, in order."""
+    """Results of ``function(group)`` on each of so many ranks, in order."""
     values: list[Any] = [None] * size
     barrier = Barrier(size, timeout=_SECONDS)
 

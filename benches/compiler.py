@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Speed and memory of the compiler: a large graph, and the sizes of sampled batches.
 
-Time is the processor's, so that what else the machine does matters little; NumPy and SciPy use one
+Time is the processor's, so that other work of the machine matters little; NumPy and SciPy use one
 thread for all of this.
 """
 
@@ -102,7 +102,7 @@ def _compile(matrix: SparseArray) -> int:
 
 
 def _peak(function: Callable[..., object], *arguments: object) -> int:
-    """Bytes that a call allocates at most, beyond what it was given."""
+    """Bytes that a call allocates at most, beyond its arguments."""
     tracemalloc.start()
     function(*arguments)
     peak = tracemalloc.get_traced_memory()[1]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long epochs on the reference take: of dense and of sparse features; of samples, what of it,
-and how well they learn.
+"""How long epochs on the reference take: of dense and of sparse features; of samples, with the
+share of sampling, and how well they learn.
 """
 
 import os

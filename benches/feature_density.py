@@ -21,7 +21,7 @@ __all__ = ["density_figures"]
 #: Cora's vertices, edges of each, and features.
 _VERTICES, _DEGREE, _FEATURES = 2_708, 4, 1_433
 _DENSITIES = (0.01, 0.03, SPARSE_DENSITY, 0.25, 0.5, 1.0)
-#: What the first layer does: dropout, and the order of its products.
+#: Properties of the first layer: dropout, and the order of its products.
 _LAYERS = {"dropout": (0.5, COMBINE_FIRST), "no dropout": (0.0, COMBINE_FIRST),
            "aggregated first": (0.0, AGGREGATE_FIRST)}
 

@@ -17,13 +17,13 @@ class Figure:
     Parameters
     ----------
     name : str
-        What was measured.
+        The measured quantity.
     value : float or int
         The measurement.
     unit : str
         Unit of the value; empty for plain numbers.
     bar : float, int or None
-        What it is compared with; None if it is for information.
+        The bar that it is compared with; None if it is for information.
     relation : str
         ``>=``, ``<=`` or ``=``: how ``value`` has to relate to ``bar``.
     """

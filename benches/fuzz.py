@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damaged inputs of all kinds: each is refused in one line, or is what it says."""
+"""Damaged inputs of all kinds: each is refused in one line, or taken for its true meaning."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -21,8 +21,8 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0,
         trials: int = _TRIALS) -> list[Figure]:
     """The figures; ``data`` is not used.
 
-    Each defect is listed with what ``python -m hypercast.benches.fuzzing SEED NUMBER`` takes to
-    make it again.
+    Each defect is listed with the arguments of ``python -m hypercast.benches.fuzzing SEED NUMBER``
+    that make it again.
     """
     outcomes = run_trials(seed, range(trials), progress)
     found = Counter((outcome.kind, outcome.result) for outcome in outcomes)

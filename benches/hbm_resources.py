@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the chip of the boards with HBM takes of their FPGA, by open synthesis, block by block."""
+"""Resources that the chip of the boards with HBM takes, by open synthesis, block by block."""
 
 from collections.abc import Callable, Iterator
 

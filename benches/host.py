@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Speed at which the host makes mini-batches, and how many threads keep the device from waiting.
 
-Speeds are of the processor's time, so that what else the machine does matters less. So is the
-number of threads: the time of them all for a batch, by that of a step. GraphSAINT's subgraphs come
-again: each is drawn, and its messages compiled, once in a training. PyTorch Geometric, where it
-is installed, and a sampler made of array operations sample the same graph in the same run. Edges
-that are looked at are those a sampler has to read: of GraphSAINT, all edges of a subgraph's
-vertices.
+Speeds are of the processor's time, so that other work of the machine matters less. So is the number
+of threads: the time of them all for a batch, by that of a step. GraphSAINT's subgraphs come again:
+each is drawn, and its messages compiled, once in a training. PyTorch Geometric, where it is
+installed, and a sampler made of array operations sample the same graph in the same run. Edges count
+as looked at if a sampler has to read them: of GraphSAINT, all edges of a subgraph's vertices.
 """
 
 import math
@@ -98,14 +97,14 @@ def _graph() -> Graph:
     generator = np.random.default_rng(0)
     ends = (_VERTICES * generator.random(_EDGES)**2).astype(np.int64)
     pairs = generator.permutation(_VERTICES)[ends].reshape(-1, 2)
-    # Features stay on the board: what the host does with them is not measured here.
+    # Features stay on the board: the host's work with them is not measured here.
     return Graph(**graph_arguments(pairs, scipy.sparse.csr_array((_VERTICES, _WIDTHS[0])),
                                    np.zeros(_VERTICES, dtype=np.int64), train=[0],
                                    parallel=Parallel.SET))
 
 
 class _Neighbours:
-    """A ``NeighbourSampler``, and what it looks at."""
+    """A ``NeighbourSampler``, and the edges that it looks at."""
 
     def __init__(self, sampler: NeighbourSampler | SaintSampler) -> None:
         self._sampler = sampler
@@ -120,7 +119,7 @@ class _Neighbours:
 
 
 class _Subgraphs(_Neighbours):
-    """A ``SaintSampler``, and what it looks at."""
+    """A ``SaintSampler``, and the edges that it looks at."""
 
     def __init__(self, sampler: SaintSampler, matrix: SparseArray) -> None:
         super().__init__(sampler)
@@ -135,7 +134,7 @@ def _case(title: str, graph: Graph, sampler: _Neighbours,
           progress: Callable[[str], None], kept: _Neighbours | None = None) -> list[Figure]:
     """A sampler's sizes and speeds, and its batches on the device.
 
-    ``kept`` samples a pool, as trainings do: what it drew is kept, and so is what was compiled.
+    ``kept`` samples a pool, as trainings do: drawn subgraphs and their compiled messages are kept.
     """
     progress(title)
     kept = kept or sampler

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A graph of the size of ogbn-products, from a list of edges to messages, in a process of its own.
 
-So its peak of memory is that of the graph alone.
+So its peak of memory comes from the graph alone.
 """
 
 import time
@@ -72,7 +72,7 @@ _COMPILING = "messages, planes chosen, and their images"
 def _measure(vertices: int, edges: int, widths: Sequence[int], config: Config, *,
              progress: Callable[[str], None]) -> Iterator[
                  tuple[int, int, list[tuple[str, float, float]]]]:
-    """Edges, those that were compiled, and name, processor time and peak memory of each part."""
+    """Edges, compiled edges, and name, processor time and peak memory of each part."""
     parts: list[tuple[str, float, float]] = []
 
     def timed(name: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:

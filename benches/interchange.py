@@ -51,8 +51,8 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
     """The figures, of Cora in the folder ``data``, else of a generated graph.
 
     Accuracies have a bar on Cora only. On the generated graph, trainings of GIN by this recipe
-    differ more from seed to seed, here as there. The bundled graphs are too small: on those, GIN
-    learns nothing, and the logits of all classes are about the same.
+    differ more from seed to seed, here as there. The bundled graphs are too small: GIN learns
+    nothing on them, and the logits of all classes are about the same.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def interchange_figures(title: str, graph: Graph, *, epochs: int, seeds: int, ba
     title : str
         The graph, for people.
     graph : Graph
-        What is trained on.
+        The graph.
     epochs, seeds : int
         Epochs of a training, and trainings of each model.
     bar : float or None
@@ -224,7 +224,7 @@ def _one_thread() -> Iterator[None]:
 
 
 def _difference(name: str, pairs: Sequence[_Logits]) -> list[Figure]:
-    """How far logits here are from those there, each a pair of both."""
+    """How far logits here are from logits there, each a pair of both."""
     largest = max(float(np.abs(here - there).max() / np.abs(there).max()) for here, there in pairs)
     same = float(np.mean([here.argmax(axis=1) == there.argmax(axis=1) for here, there in pairs]))
     return [

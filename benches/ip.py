@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exported chips in the tools of those who take them home, and what an export takes."""
+"""Exported chips in the tools of their users, and the costs of an export."""
 
 import importlib.util
 import os
@@ -31,20 +31,20 @@ _Check: TypeAlias = Callable[[Path, str], Iterator[tuple[str, int]]]
 #: ask for UltraRAM, as an FPGA takes it.
 _PRESETS, _MEMORIES = ("tiny", "test"), ("sram", "axi")
 _DEEP = ("kv260", "axi")
-#: The preset that FuseSoC simulates, and what of it FuseSoC synthesises.
+#: The preset that FuseSoC simulates, and the part of it that FuseSoC synthesises.
 _TRAINED, _SYNTHESISED = "tiny", ("tiny", "axi")
-#: The largest preset, and what its export may take: seconds, and GB of its largest process.
+#: The largest preset, and the limits of its export: seconds, and GB of its largest process.
 _LARGEST, _SECONDS, _GIGABYTES = "vcu128", 90, 2
-#: Reads that are compared at least, most of them of what was learnt.
+#: Reads that are compared at least, most of them of learnt state.
 _READS = 500
 _STANDARDS = ("2005", "2012")
 _READ = "read_verilog {top}.v; hierarchy -check -top {top}; "
 _YOSYS = _READ + "proc; check -assert"
-#: As far as memories are mapped; every one that asks for UltraRAM is then some.
+#: Cells, after memories are mapped; each memory that asks for UltraRAM has become several.
 _ULTRA_RAM = _READ + (
     r"rename -hide w:*\[*; synth_xilinx -family xcup -uram -top {top} -run :map_ffram; "
     "select -assert-min 1 t:URAM288; select -assert-none a:ram_style=ultra t:$mem_v2 %i")
-#: What Yosys keeps names in, and attributes of what a netlist only refers to.
+#: Attributes in which Yosys keeps names, and attributes of modules that a netlist only refers to.
 _SCOPE, _LIBRARY = "$scopeinfo", {"blackbox", "whitebox"}
 
 
@@ -84,7 +84,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 
 
 def _checks(preset: str, memory: str, commands: Path) -> Iterator[tuple[str, _Check]]:
-    """What an export goes through; every value that it gives has to be 0."""
+    """The checks of an export; every value that they give has to be 0."""
     yield "lint by Verilator", _lint
     yield "elaboration by Icarus", _icarus
     yield "elaboration by Yosys", _yosys
@@ -196,7 +196,7 @@ def _fusesoc(folder: Path, top: str, target: str,
 
 
 def _training(folder: Path, top: str, preset: str, memory: str, commands: Path) -> list[Figure]:
-    """FuseSoC's target ``sim``: what was compared, or 0 if something differed."""
+    """FuseSoC's target ``sim``: reads that were compared, or 0 if something differed."""
     started = time.perf_counter()
     result = _fusesoc(folder, top, "sim", commands)
     found = re.search(r"PASS: (\d+) reads as expected, (\d+) cycles", result.stdout)

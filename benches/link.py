@@ -28,7 +28,7 @@ from hypercast.sim.serial_terminal import SerialTerminal
 
 __all__ = ["run"]
 
-#: Through the pseudo-terminal, by preset; that of the board is folded.
+#: Through the pseudo-terminal, by preset; the board's is folded.
 _KARATE = {"demo": BenchTraining(dataset="karate", config=PRESETS["demo"], epochs=10),
            "ulx3s": BenchTraining(dataset="karate", config=PRESETS["ulx3s"], epochs=3)}
 #: So slow that no time-out expires, however busy the machine is that simulates the board.

@@ -44,7 +44,7 @@ def many_features_graph(*, vertices: int = 5_000, edges: int = 170_000, features
     vertices, features : int
         Sizes.
     edges : int
-        Undirected edges that are drawn; those drawn twice are one.
+        Undirected edges that are drawn; edges drawn twice are one.
     entries : int
         Features of a vertex, on average; they are divided by their sum.
     seed : int
@@ -94,9 +94,9 @@ def many_features_figures(progress: Callable[[str], None], *, seeds: int, epochs
     epochs : int
         Training steps.
     bars : dict
-        Element width to the points that accuracy may be below that of float64.
+        Element width to the points that accuracy may be below float64's.
     **sizes
-        What ``many_features_graph`` takes.
+        Arguments of ``many_features_graph``.
     """
     # Else accuracy still swings by points when training ends, whatever computes it.
     schedule = ((max(3 * epochs // 5, 1), 0.3), (max(4 * epochs // 5, 2), 0.1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which tests are those of a module: the mirrored one, and others that use it."""
+"""Finds the tests of a module: the mirrored one, and others that use it."""
 
 import ast
 from collections.abc import Collection, Mapping
@@ -18,24 +18,23 @@ def mirrored_tests(root: Path, modules: Collection[Path]) -> dict[Path, tuple[Pa
     """The tests of modules.
 
     ``rtl/array/tile_sums.py`` is tested by ``tests/rtl/array/test_tile_sums.py``, and then by
-    others in ``tests/rtl/array`` that import it. What has no such file is tested by the latter, and
-    through the nearest modules that import it and have a mirrored test; those of its folder, if
-    there are any. If there are none of either, any tests that import it are its tests, or those of
-    its nearest users.
+    others in ``tests/rtl/array`` that import it. A module without such a file is tested by the
+    tests that import it, and through the nearest modules that import it and have a mirrored test:
+    modules of its folder, if there are any. If there are neither, any tests that import it are its
+    tests, or its nearest users' tests.
 
     Parameters
     ----------
     root : pathlib.Path
         A checkout.
     modules : list of pathlib.Path
-        All modules that import each other, relative to it, those of packages (``__init__.py``)
-        included.
+        All modules that import each other, relative to it, packages (``__init__.py``) included.
 
     Returns
     -------
     dict
         Module to the tuple of its tests, relative to the root, its own first; empty if neither it
-        nor what imports it has any.
+        nor its importers have any.
     """
     names = {_name(module): module for module in modules}
     users = _importers(root, modules, names)
@@ -69,7 +68,7 @@ def _nearest(module: Path, users: Mapping[Path, set[Path]],
 
 def _importers(root: Path, files: Collection[Path],
                names: Mapping[str, Path]) -> dict[Path, set[Path]]:
-    """Module to those of some files that import it."""
+    """Module to the files, out of some, that import it."""
     found: dict[Path, set[Path]] = {module: set() for module in names.values()}
     for file in files:
         for name in _imports(root / file) & names.keys():
@@ -89,7 +88,7 @@ def own_test(module: Path) -> Path:
 
 
 def _own_tests(module: Path) -> list[Path]:
-    """Where the mirrored test of a module would be; that of a package is in its folder, or beside.
+    """Where the mirrored test of a module would be; a package's is in its folder, or beside.
     """
     if module.name != _PACKAGE:
         return [own_test(module)]
@@ -98,9 +97,9 @@ def _own_tests(module: Path) -> list[Path]:
 
 
 def _imports(path: Path) -> set[str]:
-    """Full names of what a module imports, ``from a import b`` as ``a`` and ``a.b``.
+    """Full names of a module's imports, ``from a import b`` as ``a`` and ``a.b``.
 
-    What it names in a text is imported by that name, or run.
+    Modules that it names in a text are imported by that name, or run.
     """
     found: set[str] = set()
     for node in ast.walk(ast.parse(read_text(path))):

@@ -34,15 +34,15 @@ Result = TypeVar("Result")
 _MUTANTS, _LEAST = 300, 10
 #: Share of them that must be caught.
 _BAR = 0.95
-#: Folders that are mutated: all that decides what is trained, how and where. The others show it,
-#: measure it, or test it.
+#: Folders that are mutated: all code that decides a training's bits, cycles and places. The others
+#: show it, measure it, or test it.
 _FOLDERS = ("boards", "host/cluster", "host/compiler", "host/cycle_model", "host/description",
             "host/files", "host/graphs", "host/planner", "host/processes", "host/runtime",
             "host/schedules", "host/schemes", "host/training", "host/transport", "reference", "rtl",
             "sim")
 #: Packages whose modules import each other.
 _USERS = ("benches", "boards", "host", "reference", "rtl", "sim")
-#: A test hangs after so many times what it takes without mutants, and seconds besides.
+#: A test hangs after so many times its time without mutants, and so many seconds more.
 _PATIENCE, _GRACE = 3, 20
 
 
@@ -101,7 +101,7 @@ def _folder(module: Path) -> str | None:
 
 
 def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
-    """All trials, in random order: that of digests, which a change elsewhere leaves as it is.
+    """All trials, in the order of digests, which changes elsewhere do not alter.
 
     Some of each folder come first.
     """
@@ -124,7 +124,7 @@ def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
 
 
 class _Laboratory:
-    """Copies of the project, one for each processor, and what tests take in them."""
+    """Copies of the project, one for each processor, and the times of tests in them."""
 
     def __init__(self, root: Path, folder: Path, tests: Mapping[Path, tuple[Path, ...]],
                  progress: Callable[[str], None]) -> None:
@@ -152,7 +152,7 @@ class _Laboratory:
                 for item, result in zip(items, pool.map(call, items), strict=True):
                     results.append(result)
                     self._progress(f"{text}, {len(results)} of {len(items)}: {item}")
-            finally:  # of an error or an interruption, what has not begun does not begin
+            finally:  # after an error or an interruption, no further trial begins
                 pool.shutdown(wait=False, cancel_futures=True)
         return results
 
@@ -211,7 +211,7 @@ def _time(copy: SourceCopy, test: Path) -> float:
 
 
 def _netlists(copy: SourceCopy, *options: str) -> dict[str, Any]:
-    """What ``netlists`` prints."""
+    """The output of ``netlists``."""
     status, printed = copy.run("-m", "hypercast.benches.netlists", *options)
     if status:
         raise ToolError(f"the netlists cannot be made:\n{printed}")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mutants of a Python source: the plausible mistakes that one change to its text can make.
 
-What is changed is found in the syntax tree and replaced in the text, so that all else stays byte
-for byte. Docstrings, texts, annotations, imports, ``__all__`` and what only forms the message of an
-error are left alone.
+Places to change are found in the syntax tree and replaced in the text, so that all else stays byte
+for byte. Docstrings, texts, annotations, imports, ``__all__`` and code that only forms the message
+of an error are left alone.
 """
 
 import ast
@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 __all__ = ["Mutant", "mutants", "same_code"]
 
-#: Operators, and what they are mistaken for.
+#: Operators, and operators that they are mistaken for.
 _SWAPS = {
     ast.Lt: ("<", "<="), ast.LtE: ("<=", "<"), ast.Gt: (">", ">="), ast.GtE: (">=", ">"),
     ast.Eq: ("==", "!="), ast.NotEq: ("!=", "=="), ast.Is: ("is", "is not"),
@@ -27,12 +27,12 @@ _SWAPS = {
 }
 #: Of two words, as tokens.
 _TWO_WORDS = (ast.IsNot, ast.NotIn)
-#: Operators of which an operand is forgotten.
+#: Operators that lose an operand.
 _TERMS = (ast.BitAnd, ast.BitOr)
 #: Methods of Amaranth's ``Module`` that take a condition.
 _BRANCHES = ("If", "Elif")
-#: Functions whose first argument is a shape, and names of arguments that are sizes. What is too
-#: wide or too deep still computes the same.
+#: Functions whose first argument is a shape, and names of arguments that are sizes. A wider or
+#: deeper design still computes the same.
 _SHAPED = ("ArrayLayout", "In", "Out", "Signal", "Signature", "StructLayout", "signed", "unsigned")
 _SIZES = ("depth", "width")
 #: Functions whose arguments from the second on are a message.
@@ -50,9 +50,9 @@ class Mutant:
     Parameters
     ----------
     start, end : int
-        What is replaced, in characters from the beginning.
+        The replaced text, in characters from the beginning.
     text : str
-        What it is replaced by.
+        The new text.
     line : int
         Where it is, from 1 on.
     """
@@ -67,7 +67,7 @@ class Mutant:
         return source[:self.start] + self.text + source[self.end:]
 
     def describe(self, source: str) -> str:
-        """The lines that change, and what they become, in one line."""
+        """The lines that change, and the new ones, in one line."""
         first = source.rfind("\n", 0, self.start) + 1
         last = source.find("\n", self.end) % (len(source) + 1)
         before = " ".join(source[first:last].split())
@@ -104,7 +104,7 @@ def _code(code: CodeType) -> tuple[object, ...]:
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_exceptiontable
 
 
-#: What has a place in a source.
+#: Nodes that have a place in a source.
 Located: TypeAlias = ast.expr | ast.stmt
 
 
@@ -231,7 +231,7 @@ class _Visitor(ast.NodeVisitor):
             self.generic_visit(node)
 
     def visit_If(self, node: ast.If | ast.IfExp) -> None:
-        if ast.unparse(node.test) == "TYPE_CHECKING":  # what only tools that check types read
+        if ast.unparse(node.test) == "TYPE_CHECKING":  # read only by tools that check types
             for statement in node.orelse if isinstance(node, ast.If) else ():
                 self.visit(statement)
             return
@@ -257,7 +257,7 @@ class _Visitor(ast.NodeVisitor):
         sizes = [keyword.value for keyword in node.keywords if keyword.arg in _SIZES]
         for size in (*sizes, *node.args[:name in _SHAPED]):
             self._shapes |= {id(part) for part in ast.walk(size)}
-        if name == "reshape":  # any negative size is the one that is left
+        if name == "reshape":  # any negative size stands for the remaining one
             self._shapes |= {
                 id(size.operand) for size in node.args if isinstance(size, ast.UnaryOp)}
         self.generic_visit(node)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The netlists of some configurations: two sources with the same ones are the same hardware.
 
-Run as a script, it prints their digest and, asked for with ``--lines``, which lines of which
-modules of ``rtl`` made them.
+Run as a script, it prints their digest and, asked for with ``--lines``, the lines of ``rtl``'s
+modules that made them.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from hypercast.rtl.serial.serial_link import SerialLink
 __all__ = ["lines_and_digest"]
 
 _RTL = str(Path(rtl.__file__).parent)
-#: Small ones that differ in everything; whether memories are external.
+#: Small configurations that differ in everything; whether memories are external.
 _CONFIGS = (
     (PRESETS["tiny"].replace(dimensions=0), False),
     (PRESETS["test"].replace(planes=4, eject=2, memory_latency=8, memory_stalls=True), False),
@@ -32,12 +32,12 @@ _CONFIGS = (
 
 
 def lines_and_digest(*, lines: bool) -> dict[str, str | dict[str, list[int]]]:
-    """Digest of all netlists, without what names places in the source.
+    """Digest of all netlists, without attributes that name places in the source.
 
     Parameters
     ----------
     lines : bool
-        Whether to list what was executed, which takes a few times as long.
+        Whether to list the executed lines, which takes a few times as long.
 
     Returns
     -------

@@ -24,14 +24,14 @@ _DIMENSIONS, _PLANES = 4, 4
 _MESSAGES, _SCALED_MESSAGES, _LARGEST = 400, 100, 6
 #: Messages of each core, enough for a long time in which no core has sent all of them.
 _BACKLOG = 4_000
-#: Seeds that efficiencies are the mean of, and those of small batches, which vary more.
+#: Seeds that efficiencies are the mean of, and seeds of small batches, which vary more.
 _SEEDS, _BATCH_SEEDS = 3, 500
 _RANDOM = ("unicast", "random2", "random4", "random8")
 #: Efficiency demanded of random destinations by ejection ports, of their mean, and of broadcast.
 _BARS, _MEAN_BAR, _BROADCAST_BAR = {1: 0.85, 2: 0.90, 4: 0.88}, 0.92, 0.98
 #: Busiest link over mean link load that is allowed to patterns, and to Cora's aggregation.
 _BALANCED, _BALANCED_CORA = {"broadcast": 1.1, "random4": 1.15}, 1.2
-#: What BookSim2 took for 400 uniform messages a node, and bound over cycles: a 2-ary 4-mesh of
+#: BookSim2's cycles for 400 uniform messages a node, and bound over cycles: a 2-ary 4-mesh of
 #: input-queued routers with 4 virtual channels of depth 2, in dimension order.
 _BOOKSIM_CYCLES, _BOOKSIM_EFFICIENCY = 524, 0.82
 

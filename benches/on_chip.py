@@ -15,7 +15,7 @@ from hypercast.host.training.trainer import Trainer
 __all__ = ["on_chip_figures"]
 
 _DEVICE = Device("rtl", preset="demo", program_rows=2048, weight_rows=1024, channel_words=32768)
-#: What trainings have in common.
+#: Options that all trainings have in common.
 _EPOCHS, _SEED, _HIDDEN, _DROPOUT = 2, 0, (8, 8), 0.5
 #: Name to data set, model, sampling and recipe.
 _TRAININGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -39,7 +39,7 @@ _TRAININGS: dict[str, tuple[str, dict[str, Any], dict[str, Any], dict[str, Any]]
 
 
 def on_chip_figures(progress: Callable[[str], None]) -> list[Figure]:
-    """Words of trainings on the chip that equal those of the reference."""
+    """Words of trainings on the chip that equal the reference's."""
     figures = []
     for name, (dataset, model, sampling, recipe) in _TRAININGS.items():
         progress(f"on the chip: {name}")

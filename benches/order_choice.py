@@ -41,7 +41,7 @@ _BUNDLED, _MODELS, _HIDDEN = ("karate", "blocks", "communities"), ("gcn", "gin",
 _DROPOUT = 0.5
 #: Networks of more layers are predicted with fewer trials.
 _FEW = 4
-#: What a configuration has of memory is not asked here.
+#: The memory of a configuration does not matter here.
 _ROOM = ("weight_rows", "channel_words", "program_rows", "tensors")
 
 
@@ -51,7 +51,7 @@ class OrderedStep(NamedTuple):
     Attributes
     ----------
     name : str
-        What is trained on which chip.
+        The training, and its chip.
     network : Network
         With the default orders.
     step : callable
@@ -71,7 +71,7 @@ class OrderedStep(NamedTuple):
         return self.step(config).with_orders(layer.order for layer in self.network.layers)
 
     def slower(self) -> float:
-        """Cycles of the default orders by those of the fastest ones."""
+        """Cycles of the default orders over cycles of the fastest ones."""
         workload = self.workload()
         fastest = choose_orders(workload)
         if fastest.orders == workload.orders:
@@ -87,7 +87,7 @@ def _cycles(workload: Workload) -> int:
 def order_figures(data: Path | None, narrow: Mapping[str, Config],
                   shapes: Sequence[tuple[int, int, int, int, int]],
                   progress: Callable[[str], None]) -> Iterator[Figure]:
-    """Cycles by default orders, by those of the fastest.
+    """Cycles of the default orders over cycles of the fastest ones.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def _whole(data: Path | None) -> Iterator[OrderedStep]:
 
 
 def _bundles() -> Iterator[OrderedStep]:
-    """What is trained on a simulated chip in every word, in benches bits and accuracy."""
+    """Trainings that benches bits and accuracy compare with a simulated chip in every word."""
     for name, model in itertools.product(_BUNDLED, _MODELS):
         hidden = (8,) * 4 if model == "mixhop" else (_HIDDEN,)
         yield _on_graph(f"{name}, {model}, demo", Graph.load(name), model, hidden, PRESETS["demo"])
@@ -175,10 +175,10 @@ def _on_graph(name: str, graph: Graph, model: str, hidden: int | tuple[int, ...]
 
 def _narrow(chips: Mapping[str, Config],
             shapes: Sequence[tuple[int, int, int, int, int]]) -> Iterator[tuple[str, float]]:
-    """Trainings without dropout on chips of few lanes, of which each has orders of its own.
+    """Trainings without dropout on chips of few lanes; each chip has orders of its own.
 
-    What a first layer aggregates is there before a step; how much that is worth depends on how many
-    panels there are. The best that any one choice could do is said, too.
+    Sums of a first layer are there before a step; how much that is worth depends on how many panels
+    there are. The best that any one choice could do is said, too.
     """
     defaults, best = [], []
     for vertices, edges, features, hidden, classes in shapes:

@@ -25,7 +25,8 @@ from hypercast.rtl.config import PRESETS
 
 __all__ = ["BARS", "MEAN_BARS", "run"]
 
-#: Speed-up demanded on every row: the paper's largest, and 1 less what perfect overlap ignores.
+#: Speed-up demanded on every row: the paper's largest, and 1 less the part that perfect overlap
+#: ignores.
 BARS = {"(a)": 1.81, "(b)": 0.90}
 #: Speed-up demanded in the geometric mean of all rows.
 MEAN_BARS = {"(b)": 1.05}
@@ -73,7 +74,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 
 
 def _baselines(sampling: str, batch: Batch, widths: Sequence[int]) -> dict[str, float]:
-    """What each of the two would take, in our cycles."""
+    """The time of each of the two, in our cycles."""
     machines = {"(a)": HP_GNN[sampling], "(b)": like_ours(_CONFIG, _CLOCK)}
     return {kind: step_seconds(batch, widths, machine) * _CLOCK
             for kind, machine in machines.items()}
@@ -104,7 +105,7 @@ def _words(title: str, workload: Workload, step: Prediction, *,
 
 def _measure_brought(title: str, workload: Workload, step: Prediction, *,
                      symmetric: bool) -> Iterator[Figure]:
-    """What a board would get for each batch, by PCIe."""
+    """The bytes that a board would get for each batch, by PCIe."""
     octets = count_brought(workload, symmetric=symmetric) * _CONFIG.word_width / 8
     yield Figure(name=f"{title}: brought by a batch", value=octets / 1e6, unit="MB")
     yield Figure(name=f"{title}: its time on PCIe Gen3 x4 / step",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans of several boards, and what the boards' virtual clocks say when they are trained."""
+"""Plans of several boards, and the times of the boards' virtual clocks when they are trained."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -62,7 +62,7 @@ class PlannedTrial:
     plan : callable
         The ``Plan`` of a ``Problem``.
     sampling : Sampling
-        What steps work on.
+        The samples that steps work on.
     recipe : dict
         How it is trained.
     names : tuple of str
@@ -172,7 +172,7 @@ def _of(name: str, cluster: str, graph: Callable[[], Graph], model: Model,
                         plan=plan, names=_MIXED if cluster == "mixed" else (), **more)
 
 
-#: What is planned and trained.
+#: Trainings that are planned and carried out.
 TRAININGS = (
     *(_of("samples in parallel, walks", cluster, _whole(2400), _TWO, _samples, **_WALKS)
       for cluster in ("vcu128-4", _SLOW, "mixed")),
@@ -212,7 +212,7 @@ def measure() -> list[tuple[str, float, float]]:
 
 
 def _train(group: Group, parent: Parent | None) -> None:
-    """What each process does."""
+    """The work of each process."""
     found = [(training.name, *seconds) for training in TRAININGS
              for seconds in seconds_of(training, group)]
     if parent:

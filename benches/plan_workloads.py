@@ -20,7 +20,7 @@ CLUSTERS = ("vcu128-8", "vcu128-8-slow", "mixed", "ulx3s-4")
 
 #: Sizes of ogbn-products (Hu et al., Open Graph Benchmark, 2020), as published.
 _PRODUCTS = GraphStatistics(vertices=2_449_029, edges=123_718_280, features=100, classes=47)
-#: Vertices and edges of a subgraph that is a micro-batch: that of HP-GNN's study.
+#: Vertices and edges of a subgraph that is a micro-batch, as in HP-GNN's study.
 _VERTICES, _EDGES, _FEATURES, _CLASSES = 2_750, 57_260, 602, 41
 #: Micro-batches of a step.
 _SAMPLES = 16
@@ -89,7 +89,7 @@ def _sample(layers: int) -> Statistics:
 
 #: Convolutions of the deep networks.
 _DEEP = 32
-#: What fits boards of 64 kB.
+#: Workloads that fit boards of 64 kB.
 _SMALL = GraphStatistics(vertices=300, edges=1_200, features=8, classes=4)
 _LARGE: Mapping[str, Callable[[Cluster], Problem]] = {
     **{f"{name}, whole graph": partial(whole, graph, (128,))

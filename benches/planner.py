@@ -40,7 +40,7 @@ _TIMES = {
 _HELD = (66, 114, 234)
 #: Vertices, and entries of the adjacency matrix, of a graph of the size of Facebook's pages.
 _VERTICES, _ENTRIES = 22_470, 364_476
-#: Systems, and what each is compared with.
+#: Systems, and the systems that each is compared with.
 _RIVALS = {
     "BaPipe": ("GPipe, equal layers", "samples in parallel", "PipeDream"),
     "GraphPipe": ("Piper", "BaPipe", "PipeDream"),
@@ -147,7 +147,7 @@ def _orders_seconds(layers: int) -> float:
 
 
 def _execute(progress: Callable[[str], None]) -> Iterator[Figure]:
-    """Plans against what boards' virtual clocks said when they were trained."""
+    """Plans against the times of boards' virtual clocks when they were trained."""
     progress("trainings by plans")
     trainings = measure()
     for name, planned, taken in trainings:
@@ -173,7 +173,7 @@ def _balance(problem: Problem, title: str, bar: float | None) -> Iterator[Figure
 
 
 def _memory(problem: Problem, comparison: PlanComparison, title: str) -> Iterator[Figure]:
-    """The fullest board of a plan against what one board alone would need."""
+    """The fullest board of a plan against the memory that one board alone would need."""
     board = problem.fastest[0]
     alone = stage_footprint(problem, BoardStage(
         tuple(range(len(problem.layers))), (board,)), board, 1).bytes_on(board)
@@ -184,7 +184,7 @@ def _memory(problem: Problem, comparison: PlanComparison, title: str) -> Iterato
 
 
 def _choose(title: str, comparison: PlanComparison, slower: list[float]) -> Iterator[Figure]:
-    """What is chosen; ``slower`` gets how much slower that is than the fastest."""
+    """The chosen plan; ``slower`` gets how much slower it is than the fastest."""
     for staleness in (False, True):
         allowed = [plan for plan in comparison.plans if staleness or plan.exact]
         if allowed:

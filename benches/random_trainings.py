@@ -20,7 +20,7 @@ from hypercast.rtl.config import Config
 
 __all__ = ["RandomTraining", "draw_config", "draw_training"]
 
-#: What may be added to a model.
+#: Additions to a model.
 _ADDITIONS: tuple[dict[str, Any], ...] = (
     {}, {}, {"residual": True}, {"jumping": True}, {"jumping": True, "residual": True})
 #: Lanes, and the most dimensions with them: a chip of more takes long to compile.
@@ -34,15 +34,15 @@ class RandomTraining:
     Parameters
     ----------
     graph : Graph
-        What to train on.
+        The graph.
     network : Network
-        What to train.
+        The network.
     recipe : dict
         Fields of ``Recipe``.
     config : Config
         Configuration of the chip.
     choose : bool
-        Whether orders are those of the fewest predicted cycles.
+        Whether orders are chosen by the fewest predicted cycles.
     epochs : int
         Training steps.
     loss_weights : (V,) array of float, optional
@@ -70,7 +70,7 @@ class RandomTraining:
 
 
 def draw_config(generator: np.random.Generator) -> Config:
-    """A random configuration: any field but those that only bound what fits."""
+    """A random configuration: any field that does not only bound the sizes of trainings."""
     def choose(*values: Any) -> Any:
         return values[generator.integers(len(values))]
 
@@ -125,7 +125,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         count = size(vertices)
         widths = [size(features), *(size(64) for _ in range(choose(0, 1, 1, 2, 3))),
                   size(classes, 2)]
-        if additions:  # two hidden layers of the same width at least; those of GCNII all have it
+        if additions:  # two hidden layers of the same width at least; GCNII's all have it
             widths[1:-1] = [widths[-2] if len(widths) > 2 else size(16)] * choose(2, 3)
         if MODELS[model].least:
             widths[1:-1] = [size(24) for _ in range(choose(3, 4))]

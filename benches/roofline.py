@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How close a training step comes to what its busiest resource allows, on the simulated chip."""
+"""How close a training step comes to its busiest resource's limit, on the simulated chip."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -76,7 +76,7 @@ def _efficiency(name: str, step: Step, bar: float | None) -> list[Figure]:
 
 
 def _strong_scaling(graph: Graph, sixteen: int, progress: Callable[[str], None]) -> list[Figure]:
-    """Speed-ups on the synthetic graph, of which 16 cores take ``sixteen`` cycles."""
+    """Speed-ups on the synthetic graph, for which 16 cores take ``sixteen`` cycles."""
     figures, single = [], None
     for dimensions in range(5):
         progress(f"strong scaling, {1 << dimensions} cores")
@@ -91,7 +91,7 @@ def _strong_scaling(graph: Graph, sixteen: int, progress: Callable[[str], None])
 
 
 def _weak_scaling(sixteen: int, progress: Callable[[str], None]) -> list[Figure]:
-    """Predicted cycles on graphs that grow with the chip, to that of 16 cores; 64 cores at most."""
+    """Predicted cycles on graphs that grow with the chip, relative to 16 cores; up to 64 cores."""
     config, figures, single = chip(CHIP, SCALED), [], None
     for dimensions in range(7):
         progress(f"weak scaling, {1 << dimensions} cores")

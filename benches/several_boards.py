@@ -25,14 +25,14 @@ from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["run"]
 
-#: Numbers of boards whose weights are compared with those of one.
+#: Numbers of boards whose weights are compared with one board's.
 _BOARDS = (2, 4, 8)
-#: Boards of which some are simulated chips: what they are called, how many, and their devices.
+#: Boards among which are simulated chips: their name, how many, and their devices.
 _CHIPS = {"2 simulated chips": (2, "rtl"), "4 simulated chips": (4, "rtl"),
           "a reference and a simulated chip": (2, "reference,rtl")}
 #: Kills, and epochs of the training that they interrupt.
 _KILLS, _KILLED_EPOCHS = 20, 2000
-#: A graph that is divided among boards, besides those that are given.
+#: A graph that is divided among boards, in addition to given ones.
 _GENERATED: dict[str, Any] = {"vertices": 4096, "classes": 16, "degree": 16.0}
 #: Vertices and edges of the graph whose memory is measured, and the share that a board may need.
 _LARGE_VERTICES, _LARGE_EDGES, _SHARE = 500_000, 10_000_000, 0.25
@@ -59,7 +59,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
 
 
 def _train(folder: Path, *arguments: object) -> str:
-    """The digest of what a training ends with, in a new folder."""
+    """The digest of a training's results, in a new folder."""
     with train(*arguments, "--run", folder) as process:
         _, errors = process.communicate()
     if process.returncode:

@@ -19,7 +19,7 @@ from hypercast.rtl.isa import Split
 
 __all__ = ["micro_f1_figures"]
 
-#: Most that micro F1 may be below that of float64, by element width.
+#: Most that micro F1 may be below float64's, by element width.
 BARS = {16: 0.01, 8: 0.03}
 
 
@@ -36,13 +36,13 @@ def micro_f1_figures(*, vertices: int = 512, seeds: int = 3, epochs: int = 100,
     epochs : int
         Training steps.
     bars : dict
-        Element width to what micro F1 may be below that of float64.
+        Element width to the points that micro F1 may be below float64's.
 
     Returns
     -------
     list of Figure
-        Means over the seeds of float64 and of each element width, and how far the latter are
-        below.
+        Means over the seeds of float64 and of each element width, and how far the element widths
+        are below float64.
     """
     real, figures = [], []
     fixed: dict[int, list[float]] = {width: [] for width in bars}

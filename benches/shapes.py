@@ -97,7 +97,7 @@ def _sizes(training: RandomTraining) -> Counter[str]:
 
 
 def _kinds(training: RandomTraining, job: Job) -> list[str]:
-    """What is special about a training."""
+    """The special property of a training."""
     products = [decode(word) for word in job.program]
     sparse = [entry["operand"] for entry in products if entry.get("sparse")]
     return [kind for kind, whether in {

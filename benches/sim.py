@@ -38,7 +38,7 @@ _LIMIT = 10_000
 _COMPILED_RUNS = 200
 #: Threads with which Verilator's simulation is timed, and its runs.
 _VERILATED, _VERILATED_RUNS = (1, 2), 20
-#: The core whose counters are compared, and how many of them: those of work done.
+#: The core whose counters are compared, and how many of them: the counters of work done.
 _CORE, _COUNTERS = 5, list(COUNTERS).index("loss_train")
 #: How often one thread and two are timed, in turn, and runs each time.
 _ROUNDS, _THREAD_RUNS = 15, 40
@@ -248,7 +248,7 @@ def _cora(data: Path, progress: Callable[[str], None]) -> list[Figure]:
 
 
 def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
-    """The figures; those of Cora only with ``data``, the folder with its Planetoid files."""
+    """The figures; Cora's only with ``data``, the folder with its Planetoid files."""
     figures = [*_measure_compiling(progress), *_threads(progress)]
     if data is not None:
         figures += _cora(data, progress)

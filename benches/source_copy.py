@@ -17,7 +17,7 @@ __all__ = ["SourceCopy", "checkout"]
 
 #: Folders of packages, and of their tests.
 _FOLDERS = ("benches", "boards", "host", "proofs", "reference", "rtl", "sim", "tests")
-#: What tests read besides.
+#: Other files that tests read.
 _OTHERS = ("docs", "examples", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
            "Makefile", "CHANGELOG.md", "CONTRIBUTING.md")
 
@@ -38,7 +38,7 @@ def checkout() -> Path:
 
 
 class SourceCopy:
-    """A copy in which ``hypercast`` is what is imported.
+    """A copy of the project, whose ``hypercast`` is imported.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class SourceCopy:
                                 ignore=shutil.ignore_patterns("__pycache__"))
             elif source.exists():
                 shutil.copy(source, folder / name)
-        package = folder / "hypercast"  # found before what is installed
+        package = folder / "hypercast"  # found before the installed package
         package.mkdir()
         for name in _FOLDERS[:-1]:
             (package / name).symlink_to(Path("..", name))
@@ -92,7 +92,7 @@ class SourceCopy:
         Returns
         -------
         tuple
-            The exit status, None if it was ended; and what was printed.
+            The exit status, None if it was ended; and the output.
         """
         process = subprocess.Popen(
             [*PYTHON, *arguments], cwd=self._folder, env=self._environment, text=True,

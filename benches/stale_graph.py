@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A graph on which ways to train that take old rows or weights differ: dense, and hardly homophile.
 
-What a vertex's own features say is little, and its neighbours are of its class only somewhat more
-often than others. So weights move far, and sums over many neighbours follow them.
+A vertex's own features tell little, and its neighbours are of its class only somewhat more often
+than others. So weights move far, and sums over many neighbours follow them.
 """
 
 import numpy as np
@@ -27,7 +27,7 @@ def stale_graph(*, vertices: int = 1500, classes: int = 6, degree: float = 66.0,
     degree : float
         Mean number of neighbours; a few vertices have many.
     homophily : float
-        Which share of them is chosen among those of the same class; the others from all.
+        Which share of them is chosen among vertices of the same class; the others from all.
     words : int
         Features that a vertex has.
     telling : float

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What old rows and weights, and a vertex cut, cost: accuracy next to that of exact training."""
+"""The cost of old rows and weights, and of a vertex cut: accuracy next to exact training's."""
 
 import os
 from collections.abc import Callable, Iterator, Mapping
@@ -26,8 +26,7 @@ __all__ = ["SCHEMES", "accuracy", "run"]
 
 _PARTS = 8
 _SEEDS = 10
-#: Ways to train, by name, with options of the ``Trainer``; the first is what the others are
-#: compared with.
+#: Ways to train, by name, with options of the ``Trainer``; the others are compared with the first.
 SCHEMES: Mapping[str, Mapping[str, Any]] = {"exact": {}} | {
     name: {"boards": Sharing(assignment=assignment)} for name, assignment in {
         **{name: Assignment(scheme="graph", parts=(1.0,) * _PARTS, smoothing=smoothing)

@@ -23,14 +23,14 @@ from hypercast.rtl.isa import Engine
 
 __all__ = ["Step", "chip", "measure", "predict_cycles", "synthetic_graph"]
 
-#: What a chip of some lanes has for the workloads here: cores share the memory that they need.
+#: Memories of a chip of some lanes for the workloads here: cores share the memory that they need.
 _EJECT = {2: 1, 4: 2, 8: 4, 16: 4}
 
 
 def chip(preset: Config, lanes: int, *, dimensions: int = 4) -> Config:
     """A preset with other lanes and dimensions, and memories for the same work.
 
-    Fewer lanes have shorter words, of which matrices have more; fewer cores have more rows.
+    Fewer lanes have shorter words, so matrices have more of them; fewer cores have more rows.
     """
     factor = preset.lanes // lanes
     rows = 1 << preset.dimensions - dimensions

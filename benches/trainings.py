@@ -91,7 +91,7 @@ def compare_training(
     Parameters
     ----------
     training : Compared
-        What to train.
+        The training.
     open_chip : callable
         Makes the chip's device from a fresh model.
 

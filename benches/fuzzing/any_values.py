@@ -21,7 +21,7 @@ from hypercast.host.graphs.graph_error import GraphError
 __all__ = ["try_any_value", "try_tensors"]
 
 _TYPES = ("?", "i1", "u8", "f2", "f4", "f8", "g", "c8", "U2", "S1", "O", "m8[s]", ">f8", ">i4")
-#: Types of PyTorch, those that NumPy has not among them, and layouts.
+#: Types of PyTorch, also types that NumPy lacks, and layouts.
 _TENSORS = ("float32", "float64", "float16", "bfloat16", "float8_e4m3fn", "float8_e5m2", "bool",
             "uint8", "int32", "uint16", "complex64")
 _LAYOUTS = ("strided", "to_sparse", "to_sparse_csr", "to_sparse_csc", "to_mkldnn", "requires_grad_")
@@ -73,7 +73,7 @@ def _value(random: Random, depth: int = 0) -> Any:
 
 
 def try_any_value(trial: Trial) -> str:
-    """A graph of parts of which one is of any kind."""
+    """A graph of parts; one of them is of any kind."""
     random = trial.random
     make, arguments = random.choice(_makers())
     name = random.choice(list(arguments))
@@ -93,7 +93,7 @@ def try_any_value(trial: Trial) -> str:
 
 
 def _makers() -> list[tuple[Callable[..., Any], dict[str, Any]]]:
-    """What makes graphs and splits, and arguments that it takes."""
+    """Functions that make graphs and splits, and arguments that they take."""
     vertices = np.arange(4)
     parts = {"features": np.eye(4), "labels": [0, 1, 0, 1], "train": [0], "validation": [1],
              "test": [2]}

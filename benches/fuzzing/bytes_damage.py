@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage to bytes: of any file, of text, and of what archives and compressed files hold."""
+"""Damage to bytes: of any file, of text, and inside of archives and compressed files."""
 
 import gzip
 import io
@@ -72,7 +72,7 @@ def _insert(random: Random, content: bytes) -> tuple[bytes, str]:
 
 
 def damaged_bytes(random: Random, content: bytes) -> tuple[bytes, str]:
-    """Bytes after some damage, and what it was."""
+    """Bytes after some damage, and a text about the damage."""
     content = bytes(content) or b"\0"
     change = random.choice((_flip, _flip, _truncate, _delete, _repeat, _swap, _overwrite, _insert))
     return change(random, content)
@@ -117,7 +117,7 @@ def _word(random: Random, text: str) -> tuple[str, str]:
 
 
 def damaged_text(random: Random, content: bytes) -> tuple[bytes, str]:
-    """Text, as bytes, after some damage, and what it was; also saved in another encoding."""
+    """Text, as bytes, after some damage or in another encoding, and a text about the damage."""
     text = content.decode("utf-8", "replace")
     change = random.choice((_number, _number, _number, _lines, _lines, _word, None))
     if change is None:
@@ -128,9 +128,9 @@ def damaged_text(random: Random, content: bytes) -> tuple[bytes, str]:
 
 
 def damage_bytes_of(random: Random, name: str, content: bytes) -> tuple[bytes, str]:
-    """The contents of a file after some damage, and what it was.
+    """The contents of a file after some damage, and a text about the damage.
 
-    In what is compressed or an archive, it is mostly the inside that is damaged, and packed again
+    In a compressed file or an archive, it is mostly the inside that is damaged, and packed again
     with the right checksum.
     """
     if name.endswith(".gz") and random.random() < 0.8:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Many trials, on all processors; what crashes or hangs ends its process, not the others."""
+"""Many trials, on all processors; a trial that crashes or hangs ends only its own process."""
 
 import multiprocessing
 import os
@@ -21,7 +21,7 @@ from hypercast.safe_path import safe_path
 
 __all__ = ["CRASH", "DEFECTS", "HANG", "Outcome", "run_trials"]
 
-#: What the process that makes trials cannot find itself.
+#: Defects that the process which makes trials cannot find itself.
 CRASH, HANG = "crash", "hang"
 #: All that should not come of a trial.
 DEFECTS = (TRACEBACK, CRASH, HANG, WRONG)
@@ -33,7 +33,7 @@ _START = 300
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came of a trial.
+    """The outcome of a trial.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Outcome:
     result : str
         ``REFUSED``, ``SAME``, ``READ``, or one of ``DEFECTS``.
     done : str
-        What was done in the trial.
+        The damage that was done in the trial.
     text : str
         The error, if there was one.
     """
@@ -133,7 +133,7 @@ class _Worker:
         self._connection.recv()
 
     def make(self, number: int) -> tuple[str, str, str]:
-        """Result of a trial, what was done in it, and an error's text."""
+        """Result of a trial, its damage, and an error's text."""
         if self._process is None:
             self._begin()
         done = ""

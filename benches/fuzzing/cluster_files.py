@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damaged clusters and plans: what describes several boards."""
+"""Damaged descriptions of several boards: clusters and plans."""
 
 import itertools
 import math
@@ -30,7 +30,7 @@ __all__ = ["try_cluster", "try_plan"]
 _FEW = 8
 
 
-#: Texts that do not print, or that mean something else to what prints and draws them.
+#: Texts that do not print, or that mean something else to programs that print and draw them.
 _TEXTS = ("a\u202eb", "\u200b", "\x1b[31m", r"$\frac$", "[/b]", "[bold]", "a b", "a,b", "\u3164",
           "x" * 65, "vcu128-0", "none", "%s", "<b>")
 #: Values of other kinds, and numbers that make a time no number, or that are beyond all others.

@@ -12,11 +12,11 @@ __all__ = ["UnforeseenError", "run_command"]
 
 
 class UnforeseenError(Exception):
-    """What would be a traceback, if it were not for the command line's last resort."""
+    """An error that would be a traceback, were it not for the command line's last resort."""
 
 
 def run_command(names: Collection[str], *arguments: object) -> str | None:
-    """What a command prints on standard output; None if it refuses, as it should.
+    """The standard output of a command; None if it refuses, as it should.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def run_command(names: Collection[str], *arguments: object) -> str | None:
     UnforeseenError
         If the command line did not expect the error.
     BaseException
-        What a user would see as a traceback.
+        An error that a user would see as a traceback.
     """
     from hypercast.host.cli import main
 

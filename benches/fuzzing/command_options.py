@@ -107,7 +107,7 @@ def _train(trial: Trial) -> str:
     return READ
 
 
-#: What a refusal names that concerns several options.
+#: Names in a refusal that concerns several options.
 _KEYS = ("learning_rate", "learning rate", "dropout", "weight_decay", "momentum", "epsilon", "seed",
          "patience", "monitor", "split", "fan_outs", "vertex", "vertices", "hidden", "device",
          "serial", "xdma", "layers", "micro_batches", "[sampling]", "gradient", "/dev/null")
@@ -186,7 +186,7 @@ def _output(trial: Trial) -> str:
 
 
 def _device(trial: Trial) -> str:
-    """What is named as a device and is none: it is refused, and left as it is."""
+    """A file that is named as a device and is none: it is refused, and does not change."""
     random, path = trial.random, trial.folder / "device"
     path.write_bytes(random.randbytes(random.choice((0, 3, 4096, 9000))))
     text = "a file" if trial.chance(0.5) else replace_file(random, path)
@@ -200,7 +200,7 @@ def _device(trial: Trial) -> str:
 
 
 def _state(path: Path) -> tuple[object, ...]:
-    """What changes if a file is written."""
+    """Properties of a file that change if it is written."""
     if not os.path.lexists(path):
         return ()
     found = path.lstat()

@@ -52,7 +52,7 @@ def _texts(sections: dict[str, Any]) -> dict[str, str]:
 
 
 def quick(sections: Mapping[str, Any]) -> bool:
-    """Whether what a description asks for takes no time; only what was read tells."""
+    """Whether a description that was read asks for a training that takes no time."""
     graph, recipe, model, sampling, device = (
         sections.get(name) or {} for name in ("graph", "recipe", "model", "sampling", "device"))
     def small(value: Any, most: int) -> bool:
@@ -71,7 +71,7 @@ def _read(path: Path) -> Any:
 
 
 def _equal(given: Any, taken: Any) -> bool:
-    """Whether a value is what a file gives: a number for a list of it alone, 1 for 1.0."""
+    """Whether a value is as a file gives it: a number for a list of it alone, 1 for 1.0."""
     if isinstance(given, list) or isinstance(taken, (list, tuple)):
         given = given if isinstance(given, list) else [given]
         taken = taken if isinstance(taken, (list, tuple)) else [taken]
@@ -82,14 +82,13 @@ def _equal(given: Any, taken: Any) -> bool:
 
 
 def _difference(given: dict[str, Any], taken: dict[str, Any]) -> str:
-    """What a file gives and a description has not; also what it has, and the file does not give,
-    but for defaults."""
+    """Differences of a description from its file, but for defaults that the file does not give."""
     default = Description.of_sections({"graph": {"source": "karate"}}).sections()
     for section, keys in given.items():
         for key, value in (keys or {}).items():
             if (section, key) == ("graph", "source") or value is None:
                 continue
-            if key not in taken[section]:  # what is the preset's, or as if it were not given
+            if key not in taken[section]:  # the preset's value, or as if it were not given
                 continue
             if not _equal(value, taken[section][key]):
                 return f"[{section}] {key} is {value} there, {taken[section][key]} here"
@@ -136,7 +135,7 @@ def try_description(trial: Trial) -> str:
     if quick(given):
         # Options that are at odds with the graph are named by their keys, or the graph's parts.
         printed = run_command([*names, *_WORDS], "train", path, "--json")
-        # Gradients of a few samples can grow beyond what is trained.
+        # Gradients of a few samples can grow too large to be trained.
         require(printed is not None or not whole or "sampling" in given,
                 "what is not damaged is not trained")
         if printed is None:
@@ -144,7 +143,7 @@ def try_description(trial: Trial) -> str:
     return SAME if given == sections else READ
 
 
-#: What a refusal names that is found later than when the file is read.
+#: Names in a refusal that comes later than when the file is read.
 _WORDS = ("--", *Description.__dataclass_fields__, "learning rate", "patience", "monitor", "split",
           "vertex", "vertices", "momentum", "decay", "dropout",
           "feature", "epochs", "gradient", "hidden")

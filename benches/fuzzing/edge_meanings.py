@@ -21,8 +21,8 @@ __all__ = ["try_edge_meanings"]
 Weights: TypeAlias = dict[tuple[int, int], float]
 Edge: TypeAlias = tuple[int, int, float]
 
-#: Units in the last place that a weight and that of the opposite direction differ by, and whether
-#: they are the same weight then.
+#: Units in the last place by which the weights of both directions differ, and whether they are the
+#: same weight then.
 _NEAR, _FAR = (0, 1, 5, 30), (100, 1000, 1 << 40)
 
 
@@ -153,7 +153,7 @@ def _of_list(random: Random, vertices: int, edges: list[Edge], directed: bool) -
     return Graph.from_edges(ends, weights=weights, directed=directed, **_parts(vertices))
 
 
-#: What makes a graph of edges, and what its edges mean: None if they contradict each other.
+#: A maker of a graph of edges, and the meaning of its edges: None if they contradict each other.
 _SOURCES: dict[str, tuple[Callable[[Random, int, list[Edge], bool], Graph],
                           Callable[[list[Edge], bool], Weights | None]]] = {
     "matrix": (_of_matrix, _matrix_means), "networkx": (_of_networkx, _multigraph_means),

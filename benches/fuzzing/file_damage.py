@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage to files: to their contents, to the values in them, or of what they are."""
+"""Damage to files: to their contents, to the values in them, or to their kind."""
 
 import io
 import json
@@ -60,7 +60,7 @@ _REPLACEMENTS = {
 
 
 def replace_file(random: Random, path: Path) -> str:
-    """Make a file something else, and say what."""
+    """Make a file something else, and say which."""
     kind = random.choice(list(_REPLACEMENTS))
     if path.is_dir():
         shutil.rmtree(path)
@@ -111,14 +111,14 @@ def _pickle(random: Random, content: bytes) -> tuple[bytes, str]:
 
 
 def _values(name: str) -> Callable[[Random, bytes], tuple[bytes, str]] | None:
-    """What damages the values in a file, by its name; None if nothing does."""
+    """The function that damages the values in a file, by its name; None if there is none."""
     if name.startswith("ind.") and not name.endswith(".index"):
         return _pickle
     return {".json": _json, ".npy": _array, ".npz": _arrays}.get(os.path.splitext(name)[1])
 
 
 def damage_file(random: Random, path: Path) -> str:
-    """Damage a file, which is whole, or make it something else; says what was done."""
+    """Damage a file, which is whole, or make it something else; says how."""
     if random.random() < 0.06:
         return replace_file(random, path)
     damage = _values(path.name)

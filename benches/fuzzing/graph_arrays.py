@@ -28,7 +28,7 @@ __all__ = ["try_arrays"]
 
 
 def try_arrays(trial: Trial) -> str:
-    """A graph of arrays, one of which is damaged, and a model that is to be trained on it."""
+    """A graph of arrays, one of them damaged, and a model that is to be trained on it."""
     random = trial.random
     edges, features, labels, splits = draw_graph(random)
     parts: dict[str, Any] = {
@@ -41,7 +41,7 @@ def try_arrays(trial: Trial) -> str:
     values = parts[name] if name in ("features",) else np.array(parts[name])
     parts[name], text = damaged_array(random, values)
     trial.note(f"{name}: {text}")
-    # What is wrong with a part can be seen in another one, which it does not fit.
+    # A fault of one part can show in another part that does not fit it.
     names = [*parts, "vertex", "vertices", "weight", "feature"]
     try:
         graph = Graph.from_edges(**parts)
@@ -54,7 +54,7 @@ def try_arrays(trial: Trial) -> str:
         require(not different, f"accepted with other {', '.join(different)} than the arrays have")
     try:
         Trainer(graph, model=Model(hidden=(2,)), epochs=1).fit()
-    except (ValueError, ArithmeticError) as error:  # what the trainer's own checks raise
+    except (ValueError, ArithmeticError) as error:  # raised by the trainer's own checks
         check_refusal(str(error), names)
         return REFUSED
     return SAME if same else READ

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Small graphs in every format of files, written and read again in the plainest way.
 
-Readers here trust what they read: they are for files that were accepted.
+Readers here trust their files, which were accepted before.
 """
 
 import collections
@@ -262,7 +262,7 @@ def _write_planetoid(folder: Path, random: Random, edges: IntArray, features: Fl
 
 
 def _read_planetoid(folder: Path) -> Reading:
-    """What is unpickled was accepted before, so that there is nothing to be executed in it."""
+    """Read a pickle that was accepted before, so that there is nothing in it to execute."""
     parts = {}
     for name in ("x", "y", "tx", "ty", "allx", "ally", "graph"):
         content = (folder / f"ind.tiny.{name}").read_bytes()
@@ -288,8 +288,8 @@ def _read_planetoid(folder: Path) -> Reading:
         for name, members in splits.items()})
 
 
-#: Format to what writes a graph into a folder and returns the path of the data set, and to what
-#: reads that.
+#: Format to its writer, which writes a graph into a folder and returns the path of the data set,
+#: and to its reader.
 FORMATS = {
     "MUSAE": (_write_musae, _read_musae), "GraphSAINT": (_write_saint, _read_saint),
     "OGB": (_write_ogb, _read_ogb), "gnn-benchmark": (_write_npz, _read_npz),

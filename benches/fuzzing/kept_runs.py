@@ -32,7 +32,7 @@ _RUNS: tuple[dict[str, dict[str, Any]], ...] = (
      "stopping": {"patience": 2}},
     {"model": {"hidden": 2}, "sampling": {"sampler": "neighbours", "batch": 4,
                                           "fan_outs": [2, 2]}})
-#: Commands on a run that print or write what they found, and the file that they write.
+#: Commands on a run that print or write their findings, and the file that they write.
 _COMMANDS = {"evaluate": (("--json",), None), "predict": ((), "predictions.npz"),
              "export": ((), "weights.safetensors"), "numbers": (("--json",), None)}
 
@@ -62,7 +62,7 @@ def _copy(trial: Trial) -> tuple[Path, Path]:
 
 @functools.cache
 def _find(command: str, folder: Path) -> Any:
-    """What a command finds in a run."""
+    """A command's findings in a run."""
     options, file = _COMMANDS[command]
     output = folder.with_name(f"{folder.name}-{file}") if file else None
     printed = run_command([str(folder), "on samples", "scale"], command, folder, *options,
@@ -142,7 +142,7 @@ def _resume(original: Path, folder: Path, names: list[str], whole: bool) -> str:
         require(before == _description(folder), "a command that fails has written run.toml")
         return REFUSED
     found, expected = load_checkpoint(folder / _CHECKPOINT), _go_on(original)
-    # What is in the description, but in no checkpoint, says when a training ends.
+    # Only the description says when a training ends; checkpoints do not.
     if found.state.step == expected.state.step and found.best and expected.best:
         require(_plain(found) == _plain(expected), "it ends in other bits")
     elif found.state.step == expected.state.step:

@@ -27,7 +27,7 @@ _WORDS = (0, 1, 2, 3, 255, 256, 1 << 16, (1 << 31) - 1, 1 << 31, (1 << 32) - 1)
 
 
 class _Registers(Transport):
-    """Every register holds what was written last; reading one counts it up."""
+    """Every register holds the value that was written last; reading a register counts it up."""
 
     def __init__(self) -> None:
         self.values: dict[int, int] = {}
@@ -47,18 +47,18 @@ class _Registers(Transport):
 
 
 class _DamagedLine(BytePort):
-    """A board's port that damages some of what goes through it.
+    """A board's port that damages some of the bytes that go through it.
 
     Parameters
     ----------
     board : BytePort
         The board.
     random : random.Random
-        Decides what happens, and when.
+        Decides the damage, and its time.
     rate : float
         How often it happens.
     forged : bool
-        Whether what comes may be frames that the board did not send.
+        Whether frames may come that the board did not send.
     """
 
     def __init__(self, board: BytePort, random: Random, rate: float, forged: bool) -> None:
@@ -85,7 +85,7 @@ class _DamagedLine(BytePort):
         return damaged_bytes(self._random, data)[0]
 
     def _forgery(self, data: bytes) -> bytes:
-        """A frame with the right check sequence, before what came, or of what came."""
+        """A frame with the right check sequence, before the bytes that came, or made of them."""
         frames = FrameDecoder().feed(data)
         random = self._random
         words = random.choice(frames) if frames else [header_word(

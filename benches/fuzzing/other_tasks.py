@@ -13,7 +13,7 @@ __all__ = ["OTHER_TASKS", "try_other_task"]
 
 _GRAPH = {"raw/edge.csv.gz": "0,1\n1,2\n", "raw/node-feat.csv.gz": "1\n2\n3\n",
           "raw/num-node-list.csv.gz": "3\n", "raw/num-edge-list.csv.gz": "2\n"}
-#: Task to the files of a data set, and what is said of it.
+#: Task to the files of a data set, and words of its refusal.
 OTHER_TASKS = {
     "several kinds of vertices": ({
         "raw/num-node-dict.csv.gz": "author,paper\n3,4\n",
@@ -33,7 +33,7 @@ OTHER_TASKS = {
 
 
 def _write(folder: Path, random: Random) -> str:
-    """Write a data set; returns what should be said of it."""
+    """Write a data set; returns words that its refusal should have."""
     files, said = OTHER_TASKS[random.choice(list(OTHER_TASKS))]
     for name, content in files.items():
         path = folder / name
@@ -43,7 +43,7 @@ def _write(folder: Path, random: Random) -> str:
 
 
 def try_other_task(trial: Trial) -> str:
-    """A data set of another task, of which a file may be damaged: it is never taken for a graph."""
+    """A data set of another task, perhaps with a damaged file: it is never taken for a graph."""
     folder = trial.folder / "ogb"
     said = _write(folder, trial.random)
     whole = trial.chance(0.3)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a graph says, in plain Python, to compare what was made of a file with what it says."""
+"""The contents of a graph, in plain Python, to compare a reader's graph with its files."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple, Self, SupportsInt
@@ -15,14 +15,14 @@ __all__ = ["Reading", "edges_of", "entries_of", "labels_of", "of_graph"]
 
 
 class Reading(NamedTuple):
-    """What a reader found in the files of a graph.
+    """The contents that a reader found in the files of a graph.
 
     Attributes
     ----------
     shape : tuple
         Vertices and features.
     features : dict
-        (vertex, feature) to value, of those that are not zero.
+        (vertex, feature) to value, of values that are not zero.
     edges : set
         (source, target) of every edge, both ways if it is undirected.
     labels : list
@@ -38,7 +38,7 @@ class Reading(NamedTuple):
     splits: dict[str, list[int]] | None
 
     def difference(self, other: Self) -> list[str]:
-        """Names of what is not the same in another one; ``splits`` only if both have them."""
+        """Names of parts that another one has otherwise; ``splits`` only if both have them."""
         return [name for name, one, two in zip(self._fields, self, other, strict=True)
                 if one != two and (name != "splits" or None not in (one, two))]
 
@@ -53,7 +53,7 @@ def edges_of(pairs: Iterable[Iterable[SupportsInt]],
 def entries_of(
         matrix: npt.NDArray[Any] | scipy.sparse.sparray | scipy.sparse.spmatrix,
 ) -> dict[tuple[int, int], float]:
-    """(row, column) to value of what is not zero in an array, sparse or dense."""
+    """(row, column) to value of everything in an array that is not zero, sparse or dense."""
     coordinates = scipy.sparse.coo_array(matrix)
     coordinates.sum_duplicates()
     return {(int(row), int(column)): float(value) for row, column, value in zip(

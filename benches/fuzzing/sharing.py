@@ -33,7 +33,7 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     "--scheme": SCHEMES, "--stages": (1, 2, 3, 9, 1024, 0, -1, 1025, "x", ""),
     "--chunks": (1, 2, 5, 34, 35, 10**9, 0, -3, "x", "1.5"),
     "--smoothing": (0, 0.5, 0.999999, "1e-320", "-0.0", 1, -1, "nan", "inf", "x")}
-#: What a refusal names that is about several options.
+#: Names in a refusal that is about several options.
 _WORDS = ("--", "[sampling]", "[recipe]", "[model]", "scheme", "stages", "chunks", "smoothing",
           "staleness", "gradient", "vertices", "layers", "samples")
 _CLUSTER = "vcu128-4"
@@ -42,13 +42,13 @@ _CLUSTER = "vcu128-4"
 def try_sharing(trial: Trial) -> str:
     """Options of older rows and weights, in any combination: as the command takes them, and on.
 
-    What passes the command's checks is trained in this process, where it gives the bits that boards
-    would.
+    A combination that passes the command's checks is trained in this process, where it gives the
+    bits that boards would.
     """
     random = trial.random
     options = {name: random.choice(values) for name, values in _VALUES.items()
                if trial.chance(0.5)}
-    if trial.chance(0.6):  # what belongs together
+    if trial.chance(0.6):  # options that belong together
         older = random.choice(("--stages", "--chunks", ""))
         options = {"--scheme": "layers", **({older: random.choice(_VALUES[older][:5])}
                                             if older else {})}
@@ -95,7 +95,7 @@ def _number(name: str, value: Any) -> Any:
 
 
 def try_edited_plan(trial: Trial) -> str:
-    """A plan of a training one of whose numbers is another: refused, or what boards then do."""
+    """A plan of a training with one number changed: it is refused, or boards follow it."""
     random = trial.random
     description, problem, texts = _trainings()[random.randrange(2)]
     sections = tomllib.loads(random.choice(texts))
@@ -128,7 +128,7 @@ def try_edited_plan(trial: Trial) -> str:
 
 
 def _edit(random: Random, sections: dict[str, Any], problem: Problem) -> str:
-    """Change a number, or a list of some; what was done."""
+    """Change a number, or a list of some; returns a text about the change."""
     share = random.choice(list(sections["shares"]))
     values = sections["shares"][share]
     names = [board.name for board in problem.boards]

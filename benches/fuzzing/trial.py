@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A trial: what it is given, and what can come of it."""
+"""A trial: its means, and its possible outcomes."""
 
 from collections.abc import Callable, Collection
 from pathlib import Path
@@ -9,19 +9,19 @@ from hypercast.errors import HypercastError
 
 __all__ = ["READ", "REFUSED", "SAME", "Trial", "WrongError", "check_refusal", "outcome", "require"]
 
-#: What may come of a trial: the input is refused; it still is what it was before the damage; or it
-#: is accepted, and an independent reading of it says the same.
+#: Outcomes of a trial: the input is refused; it still means the same as before the damage; or it is
+#: accepted, and an independent reading of it says the same.
 REFUSED, SAME, READ = "refused", "same", "as it says"
 #: A message is for people.
 _LONGEST = 1500
 
 
 class WrongError(Exception):
-    """An input was accepted that reads otherwise, or refused without saying what is wrong."""
+    """An input was accepted that reads otherwise, or refused without a reason."""
 
 
 class Trial:
-    """What a trial is given.
+    """The means of a trial: randomness and folders.
 
     Parameters
     ----------
@@ -30,9 +30,9 @@ class Trial:
     folder : pathlib.Path
         An empty folder.
     kept : pathlib.Path
-        A folder for what all trials of a process share.
+        A folder for files that all trials of a process share.
     note : callable
-        Is told, in a line, what is done.
+        Is told, in a line, of each change.
     """
 
     def __init__(self, random: Random, folder: Path, kept: Path,

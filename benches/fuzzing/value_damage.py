@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Damage to values: what JSON, TOML and YAML files say, and arrays."""
+"""Damage to values: of JSON, TOML and YAML files, and of arrays."""
 
 import copy
 from collections.abc import Iterator, Sequence
@@ -24,14 +24,14 @@ _INTEGERS = (-1, -(1 << 63), 1 << 31, (1 << 63) - 1, 1 << 13, 7)
 
 def damaged_tree(random: Random, value: Any, edges: Sequence[Any] = EDGES,
                  names: Sequence[str] = _NAMES) -> tuple[Any, str]:
-    """A copy of nested dictionaries and lists after some damage, and what it was.
+    """A copy of nested dictionaries and lists after some damage, and a text about the damage.
 
     Parameters
     ----------
     random : random.Random
-        Decides what is done.
+        Decides the damage.
     value : dict or list
-        What is damaged.
+        The value to damage.
     edges : sequence
         Values that others become.
     names : sequence of str
@@ -73,7 +73,7 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 
 def damaged_array(random: Random, values: Any) -> tuple[Any, str]:
-    """An array, or something else, of an array or sparse array, and what was done."""
+    """An array, sparse array or something else made of one, and a text about the change."""
     if scipy.sparse.issparse(values):
         values = values.toarray()
     kinds = ("element", "element", "element", "type", "shape", "rows", "form", "none")

@@ -47,7 +47,7 @@ def _write(header: Any, body: bytes) -> bytes:
 
 
 def _damage(random: Random, path: Path) -> str:
-    """Damage a file of safetensors: its bytes, its header or its tensors; says what was done."""
+    """Damage a file of safetensors: its bytes, its header or its tensors; says how."""
     kind = random.choice(("file", "header", "tensor", "tensor", "body"))
     if kind == "file":
         return damage_file(random, path)

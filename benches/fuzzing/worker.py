@@ -17,19 +17,19 @@ from hypercast.benches.fuzzing.trial_kinds import KINDS, kind_of
 
 __all__ = ["NOTE", "TRACEBACK", "WRONG", "Make", "make_trial", "work"]
 
-#: Begins what a process tells while it makes a trial.
+#: Beginning of lines that a process prints while it makes a trial.
 NOTE = "note"
-#: What should not come of a trial, and is found by the process that makes it.
+#: Defects that the process which makes a trial finds itself.
 TRACEBACK, WRONG = "traceback", "wrong"
 #: Bytes that a trial may take: of addresses, and of memory.
 _ADDRESSES, _MEMORY = 6 << 30, 1 << 30
-#: What makes a trial, as ``make_trial`` does.
+#: A function that makes a trial, as ``make_trial`` does.
 Make: TypeAlias = Callable[[int, int, Path, Callable[[str], None]], tuple[str, str]]
 
 
 def make_trial(seed: int, number: int, folder: Path,
                note: Callable[[str], None] = lambda text: None) -> tuple[str, str]:
-    """What comes of a trial, and the text of an error if there is one.
+    """The outcome of a trial, and the text of an error if there is one.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def make_trial(seed: int, number: int, folder: Path,
     folder : pathlib.Path
         The process's own.
     note : callable
-        Is told, in a line, what is done.
+        Is told, in a line, of each change.
     """
     kept = folder / "kept"
     kept.mkdir(exist_ok=True)

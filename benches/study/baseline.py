@@ -19,7 +19,7 @@ __all__ = ["HP_GNN", "Accelerator", "like_ours", "step_seconds"]
 #: Elements that an aggregation unit takes in a cycle.
 _ELEMENTS = 16
 #: Share of the bandwidth that loads reach: in the first layer, whose rows are read at random from
-#: the whole graph's features, and in those after it.
+#: the whole graph's features, and in later layers.
 RANDOM_EFFICIENCY, EFFICIENCY_AFTER = 0.3, 0.9
 
 
@@ -58,7 +58,7 @@ HP_GNN = {
 def like_ours(config: Config, clock: float) -> Accelerator:
     """An accelerator with the MACs, aggregators, channels and elements of ``config``.
 
-    Aggregation units: as many as take what all ejection ports of all cores deliver.
+    Aggregation units: as many as all ejection ports of all cores can supply.
     """
     return Accelerator(
         macs=config.cores * config.lanes**2,
@@ -81,7 +81,7 @@ def step_seconds(batch: Batch, widths: Sequence[int], accelerator: Accelerator) 
     widths : sequence of int
         Features of the inputs and of each layer's outputs.
     accelerator : Accelerator
-        What it runs on.
+        The accelerator that it runs on.
     """
     total = 0.0
     for index, (block, shape) in enumerate(

@@ -34,7 +34,7 @@ class SampledLayer:
 
 @dataclass(frozen=True, kw_only=True)
 class Batch:
-    """What one training step works on.
+    """The mini-batch of one training step.
 
     Parameters
     ----------

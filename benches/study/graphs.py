@@ -9,8 +9,8 @@ from hypercast.reference.array_types import IntArray
 
 __all__ = ["GRAPHS", "GraphStatistics", "power_law"]
 
-#: Degree over rank: that of a density of degrees with exponent 3 (Barabasi and Albert, Emergence of
-#: Scaling in Random Networks, 1999).
+#: Exponent of degree over rank, for a density of degrees with exponent 3 (Barabasi and Albert,
+#: Emergence of Scaling in Random Networks, 1999).
 _RANK_EXPONENT = -0.5
 
 
@@ -36,7 +36,7 @@ def power_law(count: int, total: int) -> IntArray:
 
 @dataclass(frozen=True, kw_only=True)
 class GraphStatistics:
-    """What is known of a graph.
+    """The known sizes of a graph.
 
     Parameters
     ----------

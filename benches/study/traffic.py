@@ -3,8 +3,8 @@
 
 The textbook's dataflow is ours with its orders and its buffers, but each product reads its operands
 in rows: a weight gradient needs X^T (combine first) or (AX)^T (aggregate first), a backward
-aggregation A^T, the gradient of a layer's input W^T. Each is written once and what it is made of is
-read once more.
+aggregation A^T, the gradient of a layer's input W^T. Each is written once, and its factors are read
+once more.
 """
 
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class MemoryTraffic:
 
 @dataclass(frozen=True, kw_only=True)
 class _Shape:
-    """A layer: rows and panels of its input and output, and what is multiplied by its weights."""
+    """A layer: rows and panels of its input and output, and of the left factor of its weights."""
 
     number: int
     sources: int
@@ -64,7 +64,7 @@ def ours(workload: Workload, prediction: Prediction, *, symmetric: bool) -> Memo
     workload : Workload
         The step.
     prediction : Prediction
-        What is predicted of the step.
+        The prediction of the step.
     symmetric : bool
         Whether the aggregation backwards takes the very lists of the one forwards.
     """
