@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors that have one exponent, as they are added up or are parts of one matrix."""
+"""Tensors that have one exponent: they are added up, or are parts of one matrix."""
 
 from hypercast.reference.tensor import Kind, Tensor
 
