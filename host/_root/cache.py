@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What takes long to make is kept on the disk: made once, found again, made anew if it is damaged.
+"""Keeps things on the disk that take long to make: made once, found again, made anew if damaged.
 
 Compiled code is kept here, and whoever loads it executes it. So what another user could have
 written is neither taken nor written to.

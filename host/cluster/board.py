@@ -72,7 +72,7 @@ class Board:
 
     @cached_property
     def speed(self) -> tuple[int, float]:
-        """What it depends on how fast it computes: the chip's hash, and its clock."""
+        """The properties that decide how fast it computes: the chip's hash, and its clock."""
         return self.config.hash, self.clock
 
 

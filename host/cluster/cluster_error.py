@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is raised if something is wrong with the boards of a training."""
+"""The error of a training's boards."""
 
 from hypercast.errors import HypercastError
 

@@ -49,7 +49,7 @@ CLUSTERS: dict[str, dict[str, Any]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Connection:
-    """What joins boards: a cable between two of them, or a switch with a port for each.
+    """A link of boards: a cable between two of them, or a switch with a port for each.
 
     Parameters
     ----------

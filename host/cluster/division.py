@@ -83,7 +83,7 @@ class Division:
     @classmethod
     def count(cls, adjacency: SparseArray, owner: IntArray, boards: int,
               vertex_work: int = 0) -> Self:
-        """What a board has of edges and halo if each vertex has a certain owner."""
+        """Edges and halo of each board if every vertex has a certain owner."""
         rows, columns = adjacency.tocoo().coords
         crossing = owner[rows] != owner[columns]
         pairs = np.sort(owner[rows[crossing]] * np.int64(len(owner)) + columns[crossing])

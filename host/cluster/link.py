@@ -17,7 +17,7 @@ MICROSECONDS = Annotated[float, Within(0, 1e8)]
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterLink:
-    """What bytes pass.
+    """The rate and delay of bytes between two boards.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What it takes some boards to add up what each has, so that all have the sums."""
+"""The time of boards that add up an array of each, so that all have the sums."""
 
 from collections.abc import Iterable
 

@@ -77,7 +77,7 @@ def board_options(command: Command) -> Command:
 
 def facts(context: click.Context, description: Description,
           cluster: Cluster | None) -> dict[str, Any]:
-    """What decides a training, as far as the command line and its files say it, by option and key.
+    """Options and keys that decide a training, as far as the command line and its files give them.
 
     Where a file lies is no part of it, as that may differ from machine to machine.
     """

@@ -108,7 +108,7 @@ def build(config: Config, board: str, output: Path | None, run: bool | None, deb
 
 
 def _manifest(name: str, config: Config, *, debug: bool, bulk: bool) -> dict[str, Any]:
-    """What the board's chip is."""
+    """The manifest of the board's chip."""
     from hypercast.rtl.export.export_options import ExportOptions
     from hypercast.rtl.export.manifest import manifest
 

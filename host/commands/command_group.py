@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all commands are in: the last place that errors and warnings come to."""
+"""The group of all commands: the last place that errors and warnings come to."""
 
 import codecs
 import contextlib

@@ -122,7 +122,7 @@ def _requirements() -> Iterator[tuple[str, Requirement]]:
 
 
 def _command(extra: str) -> str:
-    """What installs an extra: in a checkout, with the versions that it is tested with.
+    """The command that installs an extra: in a checkout, with the tested versions.
 
     Of a package that is installed, pip takes the extras from there, so that none has to be
     published.

@@ -47,7 +47,7 @@ class Resumption:
         return found.st_ino, found.st_mtime_ns
 
     def __call__(self) -> str:
-        """What to do, in a sentence's end."""
+        """The remedy, as a sentence's end."""
         if self._folder is None:
             return "nothing was kept, so train again; --run FOLDER keeps what --resume goes on from"
         if self._newest_file() == self._before:

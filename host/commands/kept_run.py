@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What commands on a run that was kept have in common."""
+"""Options and steps that commands on a kept run have in common."""
 
 import functools
 from collections.abc import Callable

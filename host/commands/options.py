@@ -101,13 +101,13 @@ def layer_orders(network: Network) -> str:
 
 
 def score(record: Mapping[str, Any], split: str) -> float | None:
-    """What a split's predictions are measured by; None if it has no vertices."""
+    """The score of a split's predictions; None if it has no vertices."""
     found: float | None = record.get(f"{split}_accuracy", record.get(f"{split}_micro_f1"))
     return found
 
 
 def scores(record: Mapping[str, Any]) -> str:
-    """What is measured of the predictions for the splits that have vertices, as text."""
+    """Scores of the predictions for the splits that have vertices, as text."""
     found = []
     for kind in ("accuracy", "micro_f1", "macro_f1"):
         shares = [f"{split} {value:.1%}" for split in ("train", "validation", "test")

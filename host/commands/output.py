@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What commands print for people: sentences that are never wrapped, and tables that are never cut.
+"""Output of commands for people: sentences that are never wrapped, tables that are never cut.
 
 All consoles and tables come from here.
 """

@@ -11,7 +11,7 @@ __all__ = ["plan_lines"]
 
 
 def plan_lines(plan: Plan, problem: Problem) -> Iterator[str]:
-    """What was chosen, and a line for each share."""
+    """The chosen strategy, and a line for each share."""
     alone = "; hypercast train cannot do it yet" if plan.trains == NOT_YET else ""
     yield f"chosen: {plan.strategy} ({plan.scheme}), {plan.seconds * 1e3:.4g} ms a step{alone}"
     if plan.split:

@@ -57,7 +57,7 @@ def statistics_options(function: Command) -> Command:
 
 def count(description: "Description", vertices: Sequence[int], edges: Sequence[int] | None,
           features: int | None, classes: int | None) -> Counted:
-    """What the options say, with the network of a description.
+    """The statistics by the options, with the network of a description.
 
     Raises
     ------

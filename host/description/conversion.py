@@ -63,7 +63,7 @@ class DescriptionError(InputError):
                           f"{place}: {self.on_command_line}")
 
     def __reduce__(self) -> tuple[type[Self], tuple[str, str, str, str]]:
-        """What another process makes it anew from."""
+        """The arguments from which another process makes it anew."""
         return type(self), (str(self), self.section, self.key, self.on_command_line)
 
 

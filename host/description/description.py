@@ -39,7 +39,7 @@ def _nowhere(section: str, key: str) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class Description:
-    """What is trained, how, and where.
+    """A training: its graph and network, its recipe, and its device.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class Description:
     name: Callable[[str, str], str] = field(default=_nowhere, repr=False, compare=False)
 
     def __getstate__(self) -> dict[str, Any]:
-        """What other processes are told: all but where keys are in a file of this one."""
+        """The state for other processes: all but the places of keys in a file of this one."""
         return {**self.__dict__, "name": _nowhere}
 
     @classmethod
@@ -99,7 +99,7 @@ class Description:
                    stopping=_make_section(Stopping, "stopping", parts))
 
     def sections(self) -> Sections:
-        """What ``of_sections`` makes this description from; a graph made in Python is missing."""
+        """The sections that ``of_sections`` reads; a graph made in Python is missing."""
         return {"graph": {} if self.graph is None else self.graph.values(),
                 "model": self.model.values(), "recipe": recipe_values(self.recipe),
                 "sampling": self.sampling.values() if self.sampling.sampler else {},

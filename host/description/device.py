@@ -101,7 +101,7 @@ class Device:
         return Device(name, preset=self.preset, **changes)
 
     def values(self) -> dict[str, Any]:
-        """What ``Device`` is made from, but for what is the preset's."""
+        """Arguments of ``Device``, without the preset's values."""
         preset = PRESETS[self.preset]
         evaluator = {} if self.evaluate_on == ON_HOST else {"evaluate_on": self.evaluate_on}
         return {"name": self.name, "preset": self.preset, **evaluator, **{

@@ -20,7 +20,7 @@ SUFFIXES = (".toml", *_YAML)
 
 
 class Document:
-    """What a file says, and where.
+    """The values of a file, and their places.
 
     Parameters
     ----------

@@ -137,7 +137,7 @@ class Model:
 
     @property
     def _orders(self) -> tuple[str, ...]:
-        """What ``order`` may have: of each layer, what a layer may have."""
+        """Choices for ``order``: a choice for each layer."""
         return ORDERS if len(self.order) == 1 else (COMBINE_FIRST, AGGREGATE_FIRST, LINEAR)
 
     @property
@@ -219,5 +219,5 @@ class Model:
         return call_text("Model", given_fields(self))
 
     def values(self) -> dict[str, Any]:
-        """What ``Model`` is made from, but for what is not given."""
+        """Arguments of ``Model`` that are given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

@@ -73,7 +73,7 @@ def _counts(key: str, recipe: Recipe) -> bool:
 
 
 def recipe_values(recipe: Recipe) -> dict[str, Any]:
-    """What ``make_recipe`` makes ``recipe`` from."""
+    """Arguments from which ``make_recipe`` makes ``recipe``."""
     return {key: value for name, value in asdict(recipe).items()
             if (key := _SINGULAR.get(name, name)) in RECIPE_HINTS and value is not None
             and _counts(key, recipe)}

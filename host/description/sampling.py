@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What training steps work on: the whole graph, or samples of it."""
+"""The choice of samples of training steps, or of the whole graph."""
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, asdict, dataclass
@@ -87,5 +87,5 @@ class Sampling:
         return call_text("Sampling", given_fields(self))
 
     def values(self) -> dict[str, Any]:
-        """What ``Sampling`` is made from, but for what is not given."""
+        """Arguments of ``Sampling`` that are given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

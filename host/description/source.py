@@ -124,5 +124,5 @@ class Source:
         return call_text("Source", given_fields(self))
 
     def values(self) -> dict[str, Any]:
-        """What ``Source`` is made from, but for what is not given."""
+        """Arguments of ``Source`` that are given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

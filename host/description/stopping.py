@@ -78,5 +78,5 @@ class Stopping:
         return call_text("Stopping", given_fields(self))
 
     def values(self) -> dict[str, Any]:
-        """What ``Stopping`` is made from, but for what is not given."""
+        """Arguments of ``Stopping`` that are given."""
         return {key: value for key, value in asdict(self).items() if value is not None}

@@ -48,7 +48,7 @@ _SMALL = 100
 
 def fit(family: str, chips: Sequence[tuple[Mapping[str, Counts], Mapping[str, Area]]]
         ) -> dict[str, Any]:
-    """What is fitted for a family.
+    """The fitted weights of a family.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def fit(family: str, chips: Sequence[tuple[Mapping[str, Counts], Mapping[str, Ar
 
 
 def _pairs(counted: Area, area: Area) -> dict[str, list[float]]:
-    """What was counted and what was synthesised, by kind."""
+    """Counted and synthesised resources, by kind."""
     synthesised = {kind: getattr(area, kind) for kind in KINDS} | {
         "luts": area.lut_places - area.ram_luts}
     return {kind: [getattr(counted, kind), value] for kind, value in synthesised.items()

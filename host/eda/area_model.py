@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip takes of an FPGA without synthesis: from what its netlist consists of.
+"""A chip's area on an FPGA without synthesis: estimated from counts of its netlist.
 
 Bits of operations are counted block by block in the netlist (``netlist_counts``), and memories
 are mapped to RAMs by rules (``memory_mapping``). Two things were fitted to chips that were
@@ -62,7 +62,7 @@ _FACTOR_BITS = 18
 
 def chip_counts(config: Config, *, external: bool,
                 shape: Config | None = None) -> dict[str, Counts]:
-    """What each block of a core, and the control unit, consist of, by name.
+    """Counts of each block of a core, and of the control unit, by name.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def _memories(config: Config, external: bool) -> Iterator[tuple[str, tuple[int, 
 
 
 def counted_area(counts: Counts, family: str, weights: Mapping[str, float]) -> Area:
-    """What a block takes by weights and rules alone."""
+    """A block's area, by weights and rules alone."""
     memories = sum((RAMS[family].area(memory) for memory in counts.memories), start=Area())
     dsps = sum(-(-left // _FACTOR_BITS) * -(-right // _FACTOR_BITS)
                for left, right in counts.products)
@@ -133,7 +133,7 @@ def counted_area(counts: Counts, family: str, weights: Mapping[str, float]) -> A
 
 
 def folded_counts(counts: Mapping[str, Counts], cores: int) -> dict[str, Counts]:
-    """What a folded chip consists of, from what the blocks of a core do.
+    """Counts of a folded chip, from the counts of a core's blocks.
 
     Memories are as many times as deep, and read synchronously; registers are in such a memory, too.
     """

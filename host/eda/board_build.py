@@ -35,7 +35,7 @@ _PRODUCTS = (*(f"{PROJECT}.{end}" for end in ("bit", "config", "svf", "tim")), T
 
 @dataclass(frozen=True, kw_only=True)
 class BoardReport:
-    """What a board's bitstream is and took.
+    """A board's bitstream, and the resources and time that it took.
 
     Parameters
     ----------

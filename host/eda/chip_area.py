@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip takes of an FPGA, by synthesis: block by block, each once."""
+"""A chip's area on an FPGA, by synthesis: block by block, each once."""
 
 from collections import defaultdict
 from collections.abc import Callable
@@ -15,7 +15,7 @@ __all__ = ["ChipArea", "chip_area", "has_memory_outside"]
 
 @dataclass(frozen=True, kw_only=True)
 class ChipArea:
-    """What a chip takes.
+    """The area of a chip.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def has_memory_outside(config: Config) -> bool:
 
 def chip_area(config: Config, family: str, *, external: bool, bulk: bool = False,
               progress: Callable[[str], None] = lambda text: None) -> ChipArea:
-    """What a chip takes of an FPGA, by synthesis or from the cache of earlier ones.
+    """A chip's area on an FPGA, by synthesis or from the cache of earlier ones.
 
     Blocks are synthesised by themselves, out of context. So nothing is shared between them, or
     simplified because of what another one does.

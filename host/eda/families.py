@@ -9,7 +9,7 @@ __all__ = ["FAMILIES", "Area", "Family"]
 
 @dataclass(frozen=True, kw_only=True)
 class Area:
-    """What a design takes, or one cell of it.
+    """The resources that a design takes, or one cell of it.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Area:
 
     @property
     def tally(self) -> dict[str, float]:
-        """What is counted of an FPGA, by kind."""
+        """Counted resources of an FPGA, by kind."""
         return {"LUT": self.lut_places, "LUT as RAM": self.ram_luts, "flip-flop": self.flip_flops,
                 "DSP": self.dsps, "block RAM": self.block_rams, "UltraRAM": self.ultra_rams}
 

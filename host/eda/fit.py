@@ -34,7 +34,7 @@ _SIZES = ("channel_words", "weight_rows", "operand_words", "accumulator_rows", "
 
 @dataclass(frozen=True, kw_only=True)
 class ResourceUse:
-    """What a chip needs at least of one thing that an FPGA has.
+    """The least that a chip needs of one resource of an FPGA.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def _halve(config: Config, field: str) -> Iterator[Config]:
 
 def uses(fpga: Fpga, config: Config, *, folded: bool = False,
          external: bool = False) -> list[ResourceUse]:
-    """What a chip needs at least; parameters as of ``check_fit``."""
+    """The least that a chip needs of each resource; parameters as of ``check_fit``."""
     cores = 1 if folded and config.dimensions > 2 else config.cores
     multipliers = cores * config.lanes**2
     # A multiplier without a DSP block is one of LUTs, one or more for each partial product.

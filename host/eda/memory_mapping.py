@@ -39,7 +39,7 @@ class Rams:
     ultra: bool = False
 
     def area(self, memory: NetlistMemory) -> Area:
-        """What a memory takes; what multiplexes the outputs of several RAMs is left out."""
+        """The area of a memory, without the multiplexers of the outputs of several RAMs."""
         luts = memory.reads * self._count_distributed(memory)
         blocks = memory.reads * self._blocks(memory)
         ultra = _ultra_rams(memory)

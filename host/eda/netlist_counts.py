@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a netlist consists of before it is synthesised: bits of operations, and memories."""
+"""Counts of a netlist before it is synthesised: bits of operations, and memories."""
 
 import re
 from collections import Counter
@@ -61,7 +61,7 @@ class NetlistMemory:
 
 @dataclass
 class Counts:
-    """What a module consists of, with all that is in it.
+    """Counts of a module, with all that is in it.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Counts:
 
 
 def count(design: str) -> Counts:
-    """What a design consists of.
+    """Counts of a design.
 
     Parameters
     ----------

@@ -117,7 +117,7 @@ def target_of(name: str) -> Target:
 
 
 def _without_estimate(name: str, maker: str, family: str) -> str:
-    """What is known of a board without estimates, and what to do."""
+    """A refusal of estimates for a board, with the remedy."""
     boards = HBM_BOARDS | SERIAL_BOARDS | ZYNQ_BOARDS
     titles = {FAMILIES[key].title for key in fitted_families()}
     known = ", ".join(sorted(one for one, board in boards.items()

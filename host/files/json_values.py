@@ -26,6 +26,6 @@ def leaves(value: Any, name: str = "") -> Iterator[tuple[str, object]]:
 
 def differences(there: Mapping[str, object], here: Mapping[str, object],
                 other: str = "there", own: str = "here") -> list[str]:
-    """What differs between two dictionaries, as text; ``other`` and ``own`` say where each is."""
+    """Differences of two dictionaries, as text; ``other`` and ``own`` say where each is."""
     return [f"{name} is {there.get(name, 'missing')} {other}, {here.get(name, 'missing')} {own}"
             for name in {**there, **here} if there.get(name) != here.get(name)]

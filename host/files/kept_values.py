@@ -37,7 +37,7 @@ class KeptValues(Generic[Value]):
         self._lock = threading.Lock()
 
     def value_of(self, key: Hashable, made: Callable[[], Value]) -> Value:
-        """What ``made`` gives, now or when it was first asked for with this key."""
+        """The value that ``made`` gives, now or when it was first asked for with this key."""
         with self._lock:
             octets = self._memory.get(key) or self._read(key)
         if octets is not None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a ``Graph`` is made from, checked; what reads or makes graphs needs no more than this."""
+"""Checked arguments of a ``Graph``; readers and makers of graphs need no more than this."""
 
 from typing import TypedDict
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes wrong with graphs, and what is worth to know of them."""
+"""Errors and warnings of graphs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

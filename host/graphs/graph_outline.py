@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a graph where others hold its edges and features; a graph has it, too."""
+"""The outline of a graph where others hold its edges and features; a graph has one, too."""
 
 from dataclasses import dataclass
 

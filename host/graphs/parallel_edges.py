@@ -31,7 +31,7 @@ _UNITS, _UNITS_OF_16_BITS = 64, 2
 
 
 class Parallel(Enum):
-    """What a list of edges means by several with the same source and target.
+    """The meaning of several edges with the same source and target in a list.
 
     Without directions, source and target are in any order.
     """

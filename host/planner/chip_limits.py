@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip has a fixed number of: whether what some layers need fits it, by the compiler."""
+"""Fixed sizes of a chip: whether the needs of some layers fit them, by the compiler."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ def programs_of_one(problem: Problem) -> tuple[str, ...]:
 def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
              names: tuple[str, ...] = PIECES, statistics: Statistics | None = None,
              halo: int = 0) -> str:
-    """What a board's chip has too few of, as text; empty if the compiler refuses nothing.
+    """The size of a board's chip that is too small, as text; empty if the compiler refuses nothing.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a layer costs on a board: cycles by the cycle model, memory by the compiler's layout."""
+"""Costs of a layer on a board: cycles by the cycle model, memory by the compiler's layout."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -24,7 +24,7 @@ __all__ = ["layer_cost", "list_footprint", "result_footprint"]
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
                adam: bool) -> Cost:
-    """What a layer (from 1) costs on a board, for a micro-batch of some ``Statistics``."""
+    """The cost of a layer (from 1) on a board, for a micro-batch of some ``Statistics``."""
     config = board.config
     forward, backward = _cycles(network, number, statistics, config)
     kept, working = _tensors(network, statistics.vertices, config)[number]

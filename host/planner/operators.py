@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a training step consists of, for the planner: operators, what they cost, what joins them."""
+"""Parts of a training step, for the planner: operators, their costs, and edges between them."""
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -57,7 +57,7 @@ class Footprint:
         return (self.features + self.gradients) * config.cores * config.word_width // 8
 
     def excess(self, board: Board, share: str) -> str:
-        """What is more than a board has for its ``share``, and what helps; empty if it fits."""
+        """The memory that a board lacks for its ``share``, and the remedy; empty if it fits."""
         config, most = board.config, max(self.features, self.gradients)
         if most > config.channel_words:
             return (f"{board.name} ({board.kind}) has {size_text(board.memory)}, but "
@@ -73,7 +73,7 @@ class Footprint:
 
 @dataclass(frozen=True, kw_only=True)
 class Cost:
-    """What an operator costs on a kind of board.
+    """The cost of an operator on a kind of board.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ class Operator:
     weights: int
 
     def on(self, board: Board) -> Cost:
-        """What it costs on a board."""
+        """The operator's cost on a board."""
         return self.costs[board.speed]
 
 

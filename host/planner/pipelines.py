@@ -30,7 +30,7 @@ _ENTRY = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Discipline:
-    """What a strategy's pipelines have in common.
+    """Rules that a strategy's pipelines have in common.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def _crossing_bytes(graph: OperatorGraph, stages: Sequence[BoardStage], source: 
 
 def _edge(problem: Problem, source: int, target: int, first: BoardStage, second: BoardStage,
           sizes: Sequence[int]) -> Edge:
-    """What crosses between two stages: so many bytes forward, and backward."""
+    """The traffic between two stages: so many bytes forward, and backward."""
     routes = [problem.cluster.route(one, other) for one in first.boards for other in second.boards]
     back = [problem.cluster.route(other, one) for one in first.boards for other in second.boards]
     slow = min(routes, key=lambda route: route.bandwidth)
@@ -286,7 +286,7 @@ def evaluate(problem: Problem, discipline: Discipline, stages: Sequence[BoardSta
 
 def _assignment(problem: Problem, discipline: Discipline, stages: Sequence[BoardStage],
                 schedule: str, units: int, peaks: Sequence[int]) -> Assignment | None:
-    """What each board does in training; None if that cannot be done yet."""
+    """The assignment of each board in training; None if that cannot be done yet."""
     kind = SCHEDULES[schedule]
     boards = tuple(board.name for stage in stages for board in stage.boards)
     synchronous = discipline.flush and discipline.versions == 1

@@ -19,7 +19,7 @@ TRAINS = ANYTHING, REFERENCES, NOT_YET = ("yes", "references", "not yet")
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedShare:
-    """What some boards do.
+    """The share of some boards.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Plan:
 
     @property
     def trains(self) -> str:
-        """What ``hypercast train`` can do it on: one of ``TRAINS``."""
+        """The devices on which ``hypercast train`` can follow it: one of ``TRAINS``."""
         if not self.assignment:
             return NOT_YET
         return REFERENCES if self.only_references else ANYTHING

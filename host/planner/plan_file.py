@@ -170,7 +170,7 @@ def _check_keys(shares: Mapping[str, dict[str, Any]], strategy: Strategy) -> Non
 
 
 def _describe_training(problem: Problem) -> dict[str, Any]:
-    """What a plan is for."""
+    """The training that a plan is for."""
     layers = [layer.network.layers[layer.number - 1] for layer in problem.layers]
     statistics = problem.statistics
     every = slice(1 if statistics.square else None)

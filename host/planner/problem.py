@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the planner is asked: a network, on what, with which boards."""
+"""The planner's problem: a network, the samples that it is trained on, and the boards."""
 
 import itertools
 from collections.abc import Callable, Hashable, Sequence
@@ -137,7 +137,7 @@ class Problem:
 
     @property
     def more_micro_batches(self) -> str:
-        """What gives a step more micro-batches, as text."""
+        """The remedy that gives a step more micro-batches, as text."""
         if self.samples and self.samples <= self.micro_batches:
             return f"an epoch has no more samples than {self.samples}; make them smaller or more"
         return "raise --micro-batches"

@@ -14,7 +14,7 @@ __all__ = ["PlanComparison", "search"]
 
 @dataclass(frozen=True)
 class PlanComparison:
-    """What all strategies found.
+    """The plans and refusals of all strategies.
 
     Parameters
     ----------

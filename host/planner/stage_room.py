@@ -85,7 +85,7 @@ class StageRoom:
 
 
 class _Own(NamedTuple):
-    """What an operator adds to a stage: words, rows of the weight bank, and instructions."""
+    """An operator's part of a stage: words, rows of the weight bank, and instructions."""
 
     features: int
     gradients: int
@@ -97,14 +97,14 @@ class _Own(NamedTuple):
 
     @classmethod
     def of(cls, fixed: Footprint, kept: Footprint, instructions: float = 0) -> "_Own":
-        """What there is once, and once for each micro-batch in flight."""
+        """Words that there are once, and words for each micro-batch in flight."""
         return cls(fixed.features, fixed.gradients, fixed.weight_rows, kept.features,
                    kept.gradients, kept.weight_rows, instructions)
 
 
 @dataclass(frozen=True)
 class _Sum:
-    """What the operators of a stage add up to, with sets of what they share."""
+    """Sums over the operators of a stage, with sets of the things that they share."""
 
     own: _Own
     entries: int = 0

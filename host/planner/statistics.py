@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the planner knows of the vertices and edges that a micro-batch works on."""
+"""The planner's knowledge of the vertices and edges of a micro-batch."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

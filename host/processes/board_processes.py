@@ -151,7 +151,7 @@ class BoardProcesses:
             raise
 
     def hear(self) -> Any:
-        """What the leader answers next; waits for it."""
+        """The leader's next answer; waits for it."""
         self._check()
         try:
             while True:
@@ -212,7 +212,7 @@ class BoardProcesses:
 
 def _join(parent: Parent, seconds: float, function: Callable[..., None],
           arguments: tuple[Any, ...]) -> None:
-    """What each process does."""
+    """The work of each process."""
     group = world(seconds)
     if group is None:
         raise ClusterError("MPI finds the processes of the boards alone; install mpi4py and "

@@ -44,7 +44,7 @@ class UnforeseenError(Exception):
 
 def in_child_process(task: str, function: Callable[..., Iterator[Any]], *arguments: Any,
                      progress: Callable[[str], None]) -> Generator[Any, None, None]:
-    """What a generator yields in a new process, one by one, so that what it holds is not held here.
+    """Values of a generator in a new process, one by one, so that its memory is not held here.
 
     That process is alive while the iterator is: it ends with it, and if this process ends in any
     way. It works ahead of what is taken here by one value at most. It is none of the processes that
@@ -219,7 +219,7 @@ class Parent(Connection):
             del message
 
     def receive(self) -> Any:
-        """What it says next; waits for it."""
+        """Its next message; waits for it."""
         kind, content = self._received.get()
         if kind == Kind.ERROR:
             raise content
@@ -240,7 +240,7 @@ class Parent(Connection):
 
 
 def main() -> None:
-    """What a child runs: the function that it is sent."""
+    """Run, in a child, the function that it is sent."""
     parent = Parent(sys.argv[1])
     try:
         function, arguments = parent.receive()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What processes of one training say to each other, whoever carries it."""
+"""Messages between the processes of one training, whatever carries them."""
 
 import abc
 import pickle
@@ -45,11 +45,11 @@ class Group(abc.ABC):
 
     @abc.abstractmethod
     def tell(self, value: Any = None) -> Any:
-        """What the leader gives."""
+        """The leader's value, on every rank."""
 
     @abc.abstractmethod
     def gather(self, value: Any) -> list[Any]:
-        """What all give, in order of ranks; on other ranks than the leader's, nothing."""
+        """All ranks' values, in order; on other ranks than the leader's, nothing."""
 
     @abc.abstractmethod
     def exchange(self, sent: Mapping[int, npt.NDArray[Any]],
@@ -82,7 +82,7 @@ class Group(abc.ABC):
         return
 
     def ahead(self, name: str) -> None:
-        """What is exchanged next is needed when this is called with the same name again."""
+        """Note that rows exchanged next are needed when this is called with the same name again."""
         return
 
     def end_step(self) -> None:
@@ -99,7 +99,7 @@ class Group(abc.ABC):
 
     @abc.abstractmethod
     def receive(self, rank: int) -> Any:
-        """What a rank sent; in the order in which it sent."""
+        """A message of a rank; messages come in the order in which it sent them."""
 
     def deal(self, pickled: Iterable[bytes] = ()) -> Any:
         """One of the leader's values for each rank, in order; it takes them one by one, pickled."""

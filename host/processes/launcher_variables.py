@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the launcher of MPI programs says to a process, in variables of its environment."""
+"""Variables by which launchers of MPI programs tell a process its rank, and number of ranks."""
 
 import os
 import pwd
@@ -61,7 +61,7 @@ class Started(NamedTuple):
 
 
 def find_start(variables: Mapping[str, str] = os.environ) -> Started | None:
-    """What a launcher says of this process; None if there is none, or it has started one only.
+    """A launcher's word about this process; None if there is none, or it has started one only.
 
     A batch script of Slurm or a shell in an allocation is no process of a launcher.
     """
@@ -83,7 +83,7 @@ def find_start(variables: Mapping[str, str] = os.environ) -> Started | None:
 
 
 def _step(variables: Mapping[str, str]) -> Started | None:
-    """What Slurm says, if this is a process of a step."""
+    """Slurm's word about this process, if it belongs to a step."""
     rank = _number(variables.get("SLURM_PROCID"))
     steps = {variables[name] for name in _STEPS if name in variables}
     if not rank and (not steps or steps & {*_NO_STEPS}):

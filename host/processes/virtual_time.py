@@ -27,7 +27,7 @@ Seconds: TypeAlias = Callable[[Sample, int], Sequence[LayerSeconds]]
 
 @dataclass(frozen=True, kw_only=True)
 class VirtualTime:
-    """What the boards of a cluster would have taken.
+    """The time that the boards of a cluster would have taken.
 
     Parameters
     ----------

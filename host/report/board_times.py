@@ -36,7 +36,7 @@ def draw(run: Run) -> Figure:
 
 
 def table(run: Run) -> str:
-    """What each board did of the whole time."""
+    """Each board's shares of the whole time."""
     time = _time(run)
     rows = "".join(
         f"<tr><td>{escape(name)}</td><td>{computed / time.seconds:.1%}</td>"

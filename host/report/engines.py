@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the engines did: core by core over the step, and phase by phase."""
+"""The engines' work: core by core over the step, and phase by phase."""
 
 from html import escape
 

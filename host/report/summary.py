@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What comes first on the page: the result, and how it was reached; and at its end, settings."""
+"""The begin of the page, with the result and how it was reached; and its end, with settings."""
 
 from collections.abc import Mapping
 from datetime import datetime

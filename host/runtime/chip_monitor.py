@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip says of itself: where it is, what went wrong, and what its counters count."""
+"""Reads a chip's own account: its place in the program, its errors, and its counters."""
 
 from collections.abc import Sequence
 
@@ -60,7 +60,7 @@ class ChipMonitor:
         return error
 
     def explain(self, error: Error) -> str:
-        """What an error of the numbers or of the network means, and what to do."""
+        """The meaning of an error of the numbers or of the network, and the remedy."""
         advice = ""
         if error & (Error.EXPONENT | Error.ALIGNMENT):
             advice += (": numbers grew too large; lower the learning rate, train with adam, or "

@@ -9,7 +9,7 @@ __all__ = ["open_device_file", "require_device_file"]
 
 
 def require_device_file(path: str, *, mapped: bool = False) -> os.stat_result:
-    """What the system knows of a device.
+    """The status of a device's file, as the system has it.
 
     Parameters
     ----------

@@ -109,7 +109,7 @@ class Stripes(NamedTuple):
 
 
 def limit_of(moves: int) -> int:
-    """What register ``limit`` is for programs with so many moves at most."""
+    """The value of register ``limit`` for programs with so many moves at most."""
     return min(-(-moves // LIMIT_UNIT), 0xFFFFFFFF)
 
 
@@ -170,7 +170,7 @@ def count_blocks(job: Job) -> Iterator[Block]:
 
 
 def memory_stripes(job: Job) -> Iterator[Stripes]:
-    """What goes to the memory channels of such a job, region by region.
+    """Contents of the memory channels of such a job, region by region.
 
     A region is equally large in all cores, so it has room for as many rows as the longest takes.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What was written into a chip's program memory."""
+"""The contents of a chip's program memory."""
 
 from collections.abc import Iterable, Sequence
 
@@ -27,7 +27,7 @@ class LoadedProgram:
         self._words.update(enumerate(values, address))
 
     def difference(self, address: int, values: Sequence[int]) -> tuple[int, list[int]]:
-        """What has to be written, and from where, so that consecutive addresses have values."""
+        """The words to write, and the first address, so that consecutive addresses have values."""
         differing = [index for index, value in enumerate(values)
                      if self._words.get(address + index) != value]
         first, last = (differing[0], differing[-1] + 1) if differing else (0, 0)

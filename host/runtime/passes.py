@@ -65,7 +65,7 @@ class Rows(NamedTuple):
 
 
 class Message(NamedTuple):
-    """What crosses between two boards in a pass of a unit.
+    """The message between two boards in a pass of a unit.
 
     Attributes
     ----------
@@ -123,7 +123,7 @@ class Passes(abc.ABC):
         """All layers, from the loss, or from what other boards made."""
 
     def message(self, crossings: Iterable[Crossing]) -> Message:
-        """What another board takes of the pass that has been."""
+        """The message for another board, of the pass that has been."""
         rows, backward = dict[Tensor, Rows](), False
         for crossing in crossings:
             name = crossing.tensor.in_pass(self._during)
@@ -159,7 +159,7 @@ class Passes(abc.ABC):
         """Go backward with other entries of the exponent file, of what is opened there."""
 
     def sums(self) -> StepSums:
-        """What the passes leave in training: of these layers' parameters, and what they opened.
+        """Results of the passes in training: sums of these layers' parameters, and opened entries.
 
         Parts before the last layer have no metrics.
         """

@@ -127,7 +127,7 @@ def write_sums(driver: Driver, job: Job, sums: Mapping[Tensor, IntArray]) -> Non
 
 
 def _images(driver: Driver, job: Job, weights: Weights) -> list[Words]:
-    """What lies beside each other of a parameter, of each core."""
+    """Words of a parameter's state, which lie beside each other, of each core."""
     region = weights.state
     return [driver.read_words(core, region.space, region.address, region.words)
             for core in range(job.config.cores)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a chip did in one run of a program, from a recording of its engines and instructions."""
+"""A chip's run of a program in time, from a recording of its engines and instructions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

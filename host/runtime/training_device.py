@@ -19,7 +19,7 @@ __all__ = ["Device", "TrainingDevice", "exponents_of_training", "logits_tensor"]
 
 
 class Device(abc.ABC):
-    """What has a training, or a part of one: its state, and what its last step left.
+    """A device that holds a training, or a part: its state, and results of its last step.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each engine did in a run, and what kept it from doing more."""
+"""Each engine's work in a run, and the causes of its idle time."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -49,7 +49,7 @@ class PipelineInterval:
 
 @dataclass(frozen=True)
 class PipelineTimeline:
-    """What a pipeline did.
+    """A pipeline's run in time.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ def run(pipeline: Pipeline, schedule: PipelineSchedule, micro_batches: int, *,
 
 
 class _Key(NamedTuple):
-    """What a task is; a transfer has the number of its edge."""
+    """The name of a task; a transfer has the number of its edge."""
 
     track: str
     stage: int

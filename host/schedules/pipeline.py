@@ -15,7 +15,7 @@ __all__ = ["Edge", "Pipeline", "Stage"]
 
 @dataclass(frozen=True, kw_only=True)
 class Stage:
-    """What one board does with each micro-batch, or several boards in turn.
+    """A stage: one board's work on each micro-batch, or of several boards in turn.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Stage:
 
 @dataclass(frozen=True, kw_only=True)
 class Edge:
-    """What goes from one stage to another with each micro-batch, and back as a gradient.
+    """The traffic from one stage to another with each micro-batch, and back as a gradient.
 
     Parameters
     ----------
@@ -174,6 +174,6 @@ class Pipeline:
         return self.per_board(found)
 
     def per_board(self, counts: Sequence[int]) -> list[int]:
-        """What a board of each stage has at most of ``counts`` micro-batches that the stage has."""
+        """The most that a board of each stage has of the stage's ``counts`` of micro-batches."""
         return [math.ceil(count / len(stage.boards))
                 for count, stage in zip(counts, self.stages, strict=True)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a board does in a training that several share: schemes are generators of these actions.
+"""Actions of a board in a training that several share; schemes are generators of them.
 
 ``yield from`` an action gives what came of it. A ``Worker`` carries them out on a device, and in a
 group of processes; schemes know neither.
@@ -55,7 +55,7 @@ class Through(Action[StepSums]):
 
 @dataclass(frozen=True)
 class Receive(Action[None]):
-    """What a board sent is there for the pass that follows."""
+    """Receive a board's message for the pass that follows."""
 
     source: int
 
@@ -154,6 +154,6 @@ class Maximum(Action[IntArray]):
 
 @dataclass(frozen=True)
 class Gather(Action[list[Any]]):
-    """What all give, in order of ranks; on other ranks than the leader's, nothing."""
+    """All ranks' values, in order; on other ranks than the leader's, nothing."""
 
     value: Any

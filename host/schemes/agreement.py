@@ -59,7 +59,7 @@ def agree(group: Group, facts: Mapping[str, Any]) -> None:
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """What of this machine's software decides bits: versions, and a digest of our own source."""
+    """Software of this machine that decides bits: versions, and a digest of our own source."""
     digest, root = hashlib.sha256(), Path(__file__).parents[2]
     for path in sorted(path for folder in _SOURCES for path in (root / folder).rglob("*.py")):
         digest.update(path.relative_to(root).as_posix().encode() + read_bytes(path))

@@ -179,7 +179,7 @@ def _outside(part: SparseArray, owner: IntArray, board: int) -> IntArray:
 
 
 def _halo(own: list[IntArray], outside: list[IntArray], owner: IntArray, board: int) -> Halo:
-    """What a board sends and receives, from what each board reads of others."""
+    """The rows that a board sends and receives, by the rows that each board reads of others."""
     sent = {}
     for other, named in enumerate(outside):
         mine = named[owner[named] == board]

@@ -21,7 +21,7 @@ __all__ = ["Halo", "HaloExchange", "LateRows"]
 
 @dataclass(frozen=True)
 class Halo:
-    """What crosses before rows are summed over neighbours in one direction.
+    """Rows that cross before rows are summed over neighbours in one direction.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ class LateRows:
                         for name, rows in kept.items()})
 
     def with_places(self) -> dict[Tensor, tuple[IntArray, int, Older]]:
-        """What is kept of each tensor: places, how many there are of all parts, and rows."""
+        """Kept rows of each tensor: places, how many there are of all parts, and rows."""
         return {name: (*self._place(name), rows) for name, rows in self.rows.kept.items()}
 
     @staticmethod

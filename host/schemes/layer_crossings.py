@@ -13,7 +13,7 @@ __all__ = ["Routes", "crossings"]
 
 
 def crossings(network: Network, runs: Sequence[range], *, forward: bool) -> list[Crossing]:
-    """What crosses in a pass of a micro-batch: what a board stores and another one reads.
+    """Tensors that cross in a pass of a micro-batch: a board stores them, and another reads them.
 
     Forward, these are the outputs H of layers. The first layer that reads them needs their mask,
     too, as it computes their gradient. Backward, they are the gradients dZ of layers' sums, and

@@ -18,7 +18,7 @@ __all__ = ["layer_seconds"]
 
 
 def layer_seconds(network: Network, cluster: Cluster, *, adam: bool) -> Seconds:
-    """What the cycle model gives for the layers of a sample on a board of the cluster.
+    """Seconds of a sample's layers on a board of the cluster, by the cycle model.
 
     A board with a part of a graph sends the rows of others to its cores, too: a core injects a
     panel of a row each cycle.

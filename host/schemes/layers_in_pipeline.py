@@ -105,7 +105,7 @@ class LayersInPipeline(Scheme):
         return (yield from self._sum_up(found.metrics, found.saturations + saturations))
 
     def _sum_up(self, metrics: Metrics, saturations: int) -> Actions[Trained]:
-        """What all boards found."""
+        """The sums of all boards' results."""
         [total] = yield from Sum(np.array([saturations]))
         return Trained((yield from self._totals.metrics(metrics)), int(total))
 

@@ -60,7 +60,7 @@ class _Step:
     sums: StepSums | None = None
 
     def left(self, forward: bool) -> Entries:
-        """What its passes left behind."""
+        """The results of its passes."""
         return {**self.received[forward], **self.opened[forward]}
 
 

@@ -125,7 +125,7 @@ def _check_reached(visits: IntArray, sampler: str) -> None:
 
 
 def _draw(matrix: SparseArray, sampling: Sampling) -> RandomWalkDraw | NodeDraw | EdgeDraw:
-    """What draws the vertices of a subgraph."""
+    """The function that draws the vertices of a subgraph."""
     assert sampling.sampler and sampling.batch
     if sampling.sampler == "walks":
         assert sampling.walk

@@ -17,7 +17,7 @@ __all__ = ["Scheme", "Trained"]
 
 
 class Trained(NamedTuple):
-    """What steps found.
+    """The results of steps.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Trained(NamedTuple):
 
 
 class Scheme(abc.ABC):
-    """What one of several boards does.
+    """The work of one of several boards.
 
     All boards do the same things in the same order, each with what it has.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each board is given of a training that several share, and the device that it opens."""
+"""Each board's share of a training that several share, and the device that it opens."""
 
 import pickle
 from collections.abc import Callable, Iterator, Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all boards found together: sums and maxima of arrays, as actions."""
+"""Results of all boards together: sums and maxima of arrays, as actions."""
 
 from collections.abc import Mapping
 

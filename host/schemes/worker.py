@@ -46,7 +46,7 @@ Result = TypeVar("Result")
 
 
 class Request(enum.Enum):
-    """What the leader asks all boards for."""
+    """Requests of the leader to all boards."""
 
     TRAIN = enum.auto()
     EVALUATE = enum.auto()
@@ -58,7 +58,7 @@ class Request(enum.Enum):
 
 
 class Call(NamedTuple):
-    """What the leader tells the others.
+    """A call of the leader to the others.
 
     Attributes
     ----------
@@ -271,6 +271,6 @@ class Worker(TrainingDevice):
         return None
 
     def _take(self) -> Message:
-        """What has come for a pass."""
+        """Take the message that has come for a pass."""
         message, self._message = self._message, Message()
         return message

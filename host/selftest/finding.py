@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a self-test finds."""
+"""The finding of a self-test."""
 
 from typing import NamedTuple
 

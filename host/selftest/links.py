@@ -93,7 +93,7 @@ def check_links(driver: Driver, *,
 
 
 def _differences(driver: Driver, case: Case, sent: Sequence[IntArray]) -> Iterator[Finding]:
-    """What arrived otherwise than it was sent."""
+    """Words that arrived otherwise than they were sent."""
     config, rows = driver.config, len(sent[0])
     for core in range(config.cores):
         words = driver.read_words(core, Space.FEATURES, rows, rows)

@@ -65,7 +65,7 @@ class WindowMemory:
         return [(first, min(_BURST, size - first)) for first in range(0, size, _BURST)]
 
     def pattern(self, address: int, count: int, inverse: bool) -> npt.NDArray[np.uint32]:
-        """What is written: a number of its own for every address, or all its bits the other way."""
+        """The words to write: a number of its own for every address, or all its bits inverted."""
         place = np.arange(address, address + count, dtype=np.uint64)
         place += np.uint64((self.core << 3 | self.space) << 32)
         # Steele, Lea and Flood's SplitMix64 (2014): all bits depend on all bits.

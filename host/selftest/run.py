@@ -28,7 +28,7 @@ SECTIONS = {
 
 
 class Section(NamedTuple):
-    """What a section found.
+    """The findings of a section.
 
     Attributes
     ----------

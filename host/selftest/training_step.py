@@ -82,7 +82,7 @@ def _is_parameter(name: str) -> bool:
 
 
 def _maker(name: str) -> str:
-    """What makes a tensor of a training step."""
+    """The units of the chip that make a tensor of a training step."""
     if name == "exponents":
         return "exponent unit"
     if not isinstance(name, Tensor) or _is_parameter(name):

@@ -150,7 +150,7 @@ class Boards:
 
     @property
     def assignment(self) -> Assignment:
-        """What each board does, if no plan says it."""
+        """The assignment of each board, if no plan says it."""
         if not self.staleness:
             return Assignment(scheme=self.scheme)
         if self.scheme == LAYERS:

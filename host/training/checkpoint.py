@@ -71,7 +71,7 @@ class Checkpoint:
 
 
 def _shapes(state: TrainingState) -> dict[str, str]:
-    """What a ``TrainingState`` consists of: name to shape, if it is an array."""
+    """Parts of a ``TrainingState``: name to shape, if it is an array."""
     return {**{f"tensor {name}.{kind}": f"{values.shape}"
                for name, arrays in state.parameters.items() for kind, values in arrays.items()},
             **{f"exponent of {name}": "kept" for name in state.exponents},
@@ -82,7 +82,7 @@ def identity(graph: Graph, network: Network, recipe: Recipe,
              parameters: Mapping[Tensor, npt.NDArray[np.float64]] | None = None,
              sampling: Sampling | None = None,
              staleness: Mapping[str, object] | None = None) -> dict[str, Any]:
-    """What decides the bits of a training, as JSON takes it: all but the number of epochs.
+    """The properties that decide a training's bits, for JSON: all but the number of epochs.
 
     Parameters
     ----------

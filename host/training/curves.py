@@ -39,7 +39,7 @@ class Curves(Figure):
         draw_curves(records, loss, score)
 
     def _repr_png_(self) -> bytes:
-        """What a notebook shows, also where matplotlib's backend for notebooks is not set up."""
+        """The picture for notebooks, also where matplotlib's backend for them is not set up."""
         content = io.BytesIO()
         self.savefig(content, format="png")
         return content.getvalue()

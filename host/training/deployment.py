@@ -30,7 +30,7 @@ __all__ = ["Deployment", "Wanted"]
 
 @dataclass(kw_only=True)
 class Wanted:
-    """What is to be trained, as ``Trainer`` is given it; a plan may change it."""
+    """The training that ``Trainer`` is asked for; a plan may change it."""
 
     graph: Graph | Source
     model: Model

@@ -29,7 +29,7 @@ __all__ = ["DistributedTraining"]
 
 
 class _Given(NamedTuple):
-    """What decides a training, and how boards share it; as ``Training`` takes it."""
+    """The choices of a training, and how boards share it; as ``Training`` takes them."""
 
     source: Source
     stopping: Stopping
@@ -119,7 +119,7 @@ class DistributedTraining:
         return self._given.assignment
 
     def shares(self) -> Iterator[Any]:
-        """What boards are given of the graph, see ``graph_shares``; they can be had once."""
+        """The boards' shares of the graph, see ``graph_shares``; they can be had once."""
         return self._shares
 
     def open(self, group: Group) -> Worker:

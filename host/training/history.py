@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a training has been so far, epoch by epoch, as people see it."""
+"""The course of a training so far, epoch by epoch, as people see it."""
 
 from html import escape
 

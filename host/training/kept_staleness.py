@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is older in a training, as its checkpoints name it; so a run goes on as it was begun."""
+"""The staleness of a training, as its checkpoints name it; so a run goes on as it was begun."""
 
 from collections.abc import Mapping, Sequence
 from itertools import groupby, pairwise
@@ -16,7 +16,7 @@ _MOST = 1 << 20
 
 
 def staleness_of(assignment: Assignment, steps: Sequence[int]) -> dict[str, Any]:
-    """What of an assignment decides the bits; empty if nothing is older than on one board.
+    """Fields of an assignment that decide the bits; empty if nothing is older than on one board.
 
     Parameters
     ----------

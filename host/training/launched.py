@@ -35,7 +35,7 @@ _NEXT, _LAST = "next share", "last share"
 
 
 class _Request(enum.Enum):
-    """What the leader is told to do."""
+    """Requests to the leader."""
 
     TRAIN = enum.auto()
     EVALUATE = enum.auto()
@@ -51,7 +51,7 @@ class _Request(enum.Enum):
 
 
 class Launched(NamedTuple):
-    """What the processes of a training are given.
+    """The arguments of the processes of a training.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ def _run(group: Group, parent: Parent | None, launched: Launched) -> None:
 
 
 def _shares(parent: Parent) -> Iterator[Any]:
-    """What boards are given of the graph, asked for one by one."""
+    """The boards' shares of the graph, asked for one by one."""
     while True:
         parent.answer(_NEXT)
         found = parent.receive()

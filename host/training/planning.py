@@ -45,7 +45,7 @@ _FEW = 16
 def problem_of(description: Description, cluster: Cluster, graph: Graph,
                counts: Iterable[int] | None = None,
                progress: Callable[[str], None] = lambda text: None) -> Problem:
-    """What the planner is asked of a training.
+    """The planner's problem for a training.
 
     Parameters
     ----------
@@ -127,7 +127,7 @@ def _sample_statistics(source: SampleSource, network: Network) -> Statistics:
 
 def problem_of_network(description: Description, cluster: Cluster, network: Network,
                        statistics: Statistics) -> Problem:
-    """What the planner is asked of a network on vertices and edges that are only counted."""
+    """The planner's problem for a network on vertices and edges that are only counted."""
     return _problem(description, cluster, _order(
         description, network, statistics, cluster, lambda: ordered_for_numbers(
             network, statistics.vertices, statistics.edges, description.recipe,
@@ -197,7 +197,7 @@ def read_plan(path: Path, problem: Problem,
 
 
 def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
-    """What each board does by a plan; ``smoothing`` is of stale halos.
+    """The assignment of each board by a plan; ``smoothing`` is of stale halos.
 
     Raises
     ------

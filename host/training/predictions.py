@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a trained model says about every vertex, and the files it is kept in."""
+"""Predictions of a trained model for every vertex, and the files that they are kept in."""
 
 import csv
 import io

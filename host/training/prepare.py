@@ -130,7 +130,7 @@ def prepare_for(config: Config, graph: Graph, network: Network, recipe: Recipe,
                 parameters: Mapping[Tensor, npt.ArrayLike] | None = None, *,
                 loss_weights: npt.ArrayLike | None = None,
                 progress: Callable[[str], None] = lambda text: None) -> Prepared:
-    """What ``prepare`` gives for a configuration, and the edges that were compiled for it."""
+    """The result of ``prepare`` for a configuration, and the edges that were compiled for it."""
     combining = network.with_orders(layer.orders[0] for layer in network.layers)
     recipe = _counting_steps(recipe)
     progress(_ordering(graph))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What one process did of a run: when, by which command, and for how long."""
+"""One process's part of a run: when, by which command, and for how long."""
 
 import contextlib
 import time
@@ -19,7 +19,7 @@ _SECONDS = 1e12
 
 
 class ProcessRecord(NamedTuple):
-    """What one process did of a run.
+    """One process's part of a run.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What rounding to elements loses: warned of where it is much, refused where a column vanishes."""
+"""Losses by rounding to elements: warns where they are large, refuses where a column vanishes."""
 
 import math
 import warnings

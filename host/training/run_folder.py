@@ -242,7 +242,7 @@ class RunFolder:
         return [json.loads(line) for line in lines[:count]]
 
     def process_records(self) -> list[ProcessRecord]:
-        """What each process did of the run; empty if an older version kept it.
+        """Each process's part of the run; empty if an older version kept it.
 
         Raises
         ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a model is used for when it has been trained, or meanwhile."""
+"""Uses of a model that has been trained, or is in training."""
 
 import abc
 from os import PathLike

@@ -257,7 +257,7 @@ class Trainer(Trained):
 
     @property
     def initial(self) -> InitialModel:
-        """What is trained, before the first step, with the whole graph or the first sample.
+        """The model before the first step, with the whole graph or the first sample.
 
         Raises
         ------
@@ -285,7 +285,7 @@ class Trainer(Trained):
 
     @property
     def facts(self) -> dict[str, Any]:
-        """What is trained, and how, as the report shows it."""
+        """The training's properties, as the report shows them."""
         source = self._source.values() if self._source else {"source": "made in Python"}
         return {"data set": source.pop("source"), **source, "vertices": self.outline.vertices,
                 "edges": self.outline.edge_count, "model": self.model.name, "features": self.widths,
@@ -296,7 +296,7 @@ class Trainer(Trained):
 
     @property
     def unit(self) -> str:
-        """What an epoch is, for people: of samples, it has a training step for each of them."""
+        """The name of an epoch, for people: of samples, it has a training step for each of them."""
         return f"epoch of {len(self.samples)} samples" if self.samples else "training step"
 
     @property
@@ -446,7 +446,7 @@ class Trainer(Trained):
         return Curves(self.history)
 
     def virtual_time(self) -> VirtualTime | None:
-        """What the boards of the cluster would have taken so far; None without one.
+        """The time that the cluster's boards would have taken so far; None without a cluster.
 
         It is kept with the run, for the report.
         """

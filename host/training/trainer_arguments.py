@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ``Trainer`` is given in Python, and checks of it."""
+"""Arguments of ``Trainer`` in Python, and their checks."""
 
 import contextlib
 import os
@@ -23,7 +23,7 @@ __all__ = ["Recording", "Sharing", "check_arguments", "checked_choice", "checked
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What is recorded of a simulated chip while it trains; only on ``rtl``.
+    """Recordings of a simulated chip while it trains; only on ``rtl``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is trained, and how: prepared for devices, alone or of several boards."""
+"""A training that is prepared for devices, alone or of several boards."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -162,7 +162,7 @@ class Training:
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What decides the bits, as checkpoints name it."""
+        """The properties that decide the bits, as checkpoints name them."""
         return identity(self._graph, self.network, self.recipe, self._weights,
                         self._sampling if self.samples else None,
                         staleness=staleness_of(self._stale or self._assignment, self._older))
@@ -178,7 +178,7 @@ class Training:
         return self._assignment
 
     def shares(self) -> Iterator[Any]:
-        """What boards that share the whole graph are given of it, see ``graph_shares``."""
+        """The shares of boards that share the whole graph, see ``graph_shares``."""
         assert self._boards
         return graph_shares(self.initial, self._assignment, self._cluster, self._boards)
 
@@ -189,7 +189,7 @@ class Training:
 
     @property
     def outline(self) -> GraphOutline:
-        """What is known of the graph without edges and features."""
+        """The outline of the graph, without edges and features."""
         graph = self._graph
         return GraphOutline(edge_count=graph.edges.nnz, labels=graph.labels, splits=graph.splits)
 
@@ -276,11 +276,11 @@ class Training:
         return share.open_samples(self.initial, self.identity, samples, self._judge)
 
     def _judge(self) -> Judge:
-        """What evaluates parameters that are trained on samples, on the host."""
+        """The judge of parameters that are trained on samples, on the host."""
         return Judge(self.network, self.recipe, self._whole_graph())
 
     def _judge_on(self, chip: Chip, progress: Callable[[str], None]) -> Judge:
-        """What evaluates parameters on the chip that trains them, or the host if they do not fit.
+        """The judge of parameters on the chip that trains them, or on the host if they do not fit.
         """
         whole = self._whole_graph()
         progress("compiling the evaluation of the whole graph")

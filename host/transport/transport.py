@@ -151,7 +151,7 @@ class BytePort(abc.ABC):
 
     @abc.abstractmethod
     def receive(self) -> bytes:
-        """What has come; nothing after a silence in which every answer due would have come."""
+        """Bytes that have come; none after a silence in which every answer due would have come."""
 
     def close(self) -> None:  # noqa: B027 - nothing to do is a fine default
         """Release the port."""

@@ -35,7 +35,7 @@ def names_file(options: ExportOptions = DEFAULT_OPTIONS) -> str:
 
 
 def yosys_names(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
-    """What Yosys does between reading the Verilog and its synthesis, in Tcl."""
+    """Commands of Yosys between reading the Verilog and its synthesis, in Tcl."""
     return _head(config) + _NAMES.format(top=options.top)
 
 

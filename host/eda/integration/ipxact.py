@@ -84,7 +84,7 @@ def _add_interface(parent: ElementTree.Element, interface: Interface) -> None:
 
 
 def _add_address_spaces(component: ElementTree.Element, names: Sequence[str]) -> None:
-    """What managers reach: all that their addresses can be."""
+    """Address spaces of the managers: all addresses that they can have."""
     spaces = add(component, "addressSpaces") if names else None
     for name in names:
         assert spaces is not None

@@ -176,7 +176,7 @@ def _add_model(component: ElementTree.Element, top: str,
 
 
 def _add_extensions(component: ElementTree.Element, config: Config) -> None:
-    """What Vivado asks for beyond IP-XACT: for which FPGAs, and how it is shown."""
+    """Vivado's extensions of IP-XACT: the FPGAs that it is for, and how it is shown."""
     core = add(add(component, "vendorExtensions"), "xilinx:coreExtensions")
     families = add(core, "xilinx:supportedFamilies")
     for family in _FAMILIES:

@@ -12,7 +12,7 @@ __all__ = ["parse_json", "read_json"]
 
 
 def parse_json(text: str, place: Place) -> Any:
-    """What a JSON text says; every key is there once, and every number is finite.
+    """The value of a JSON text; every key is there once, and every number is finite.
 
     Parameters
     ----------
@@ -54,5 +54,5 @@ def _refuse(constant: str) -> NoReturn:
 
 
 def read_json(path: Place) -> Any:
-    """What a JSON file says, see ``parse_json``."""
+    """The value of a JSON file, see ``parse_json``."""
     return parse_json(read_text(path), path)

@@ -57,7 +57,7 @@ class _Array:
 
 
 class _Matrix(SimpleNamespace):
-    """What SciPy pickles of a CSR matrix."""
+    """A CSR matrix, as SciPy pickles it."""
 
 
 def _encode(text: str, encoding: str) -> bytes:

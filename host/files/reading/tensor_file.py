@@ -57,7 +57,7 @@ def read_safetensors(path: Place) -> tuple[dict[str, npt.NDArray[Any]], dict[str
 
 
 def read_torch(path: Place, torch: ModuleType, classes: Sequence[type] = ()) -> Any:
-    """What ``torch.save`` wrote, on the CPU; nothing is executed but what PyTorch calls harmless.
+    """Read a file of ``torch.save``, on the CPU; only functions that PyTorch calls harmless run.
 
     Parameters
     ----------

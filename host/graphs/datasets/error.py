@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes wrong with data sets."""
+"""Errors of data sets."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What files and folders can be data sets, told apart by what they hold."""
+"""The kinds of files and folders that can be data sets, told apart by their contents."""
 
 from collections.abc import Callable
 from os import PathLike

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What data sets of the Open Graph Benchmark are for, told by their files."""
+"""Tasks of the Open Graph Benchmark's data sets, told by their files."""
 
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def check_task(folder: Path) -> int | None:
 
 
 def _homogeneous(raw: Path) -> str:
-    """What to take of a heterogeneous graph: edges between vertices of one kind, if there are."""
+    """The usable part of a heterogeneous graph: edges between vertices of one kind, if any."""
     for relation in sorted(path.name for path in raw.glob(f"relations/*{_JOINT}*{_JOINT}*/")):
         source, _, target = relation.split(_JOINT, 2)
         if source == target:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a ``dgl.DGLGraph`` holds, for ``Graph.from_dgl``."""
+"""The contents of a ``dgl.DGLGraph``, for ``Graph.from_dgl``."""
 
 from collections.abc import Mapping
 from typing import Any

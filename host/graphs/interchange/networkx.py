@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a graph of networkx holds, for ``Graph.from_networkx``."""
+"""The contents of a graph of networkx, for ``Graph.from_networkx``."""
 
 from typing import Any
 

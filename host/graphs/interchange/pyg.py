@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a ``torch_geometric.data.Data`` holds, for ``Graph.from_pyg``."""
+"""The contents of a ``torch_geometric.data.Data``, for ``Graph.from_pyg``."""
 
 import warnings
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the weights of a network are called in PyTorch Geometric, and what else users call them.
+"""Names of a network's weights in PyTorch Geometric, and other names that users give them.
 
 A convolution is ``convs.0`` with ``lin`` (GCN), ``lin_l`` and ``lin_r`` (GraphSAGE), or
 ``nn.lins.0`` and ``nn.lins.1`` (GIN); what ends jumping knowledge is ``lin``. Matrices have a row

@@ -48,7 +48,7 @@ class WeightsError(InputError):
 
 
 class WeightsWarning(UserWarning):
-    """What was assumed of weights, as a state dictionary does not say it."""
+    """An assumption about weights that a state dictionary does not settle."""
 
 
 def tensors_of(network: Network, parameters: Mapping[Tensor, npt.NDArray[np.floating[Any]]],
@@ -130,7 +130,7 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike],
 
 def _foreign(others: Sequence[str], tensors: Mapping[str, npt.ArrayLike],
              expected: Mapping[str, tuple[int, ...]]) -> str:
-    """What to say of names that are none of the network's."""
+    """The error about names that are none of the network's."""
     if any(re.search(_NORMALISATION, name) for name in others):
         name = next(name for name in others if re.search(_NORMALISATION, name))
         return (f"{name} is of a layer that normalises, and networks here have none; train without "
@@ -214,7 +214,7 @@ def load_weights(path: str | PathLike[str], network: Network,
 
 
 def _assumptions(network: Network, tensors: Mapping[str, object]) -> str:
-    """What is assumed of tensors; an empty text of networks that PyTorch Geometric does not have.
+    """Assumptions about tensors; an empty text for networks that PyTorch Geometric lacks.
     """
     names = dict(weight_names(network))
     if not any(name.startswith("convs.0.") for name in names) or "lins.0.weight" in names:

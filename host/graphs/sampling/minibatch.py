@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a training step on a sample works on."""
+"""The mini-batch of a training step on a sample."""
 
 from dataclasses import dataclass
 

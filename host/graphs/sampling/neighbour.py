@@ -118,7 +118,7 @@ class NeighbourSampler:
 
 
 class _RandomBits:
-    """What a generator gives, in 32-bit parts, as many as are asked for.
+    """Random bits of a generator, in 32-bit parts, as many as are asked for.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ Result = TypeVar("Result")
 
 
 class Sampler(Protocol):
-    """What mini-batches come from."""
+    """A source of mini-batches."""
 
     def __len__(self) -> int:
         """Batches of an epoch."""

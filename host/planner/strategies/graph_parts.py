@@ -130,7 +130,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
 
 
 def _share_graph(whole: Statistics, parts: Sequence[float]) -> tuple[list[Statistics], list[int]]:
-    """What each board has of a graph, and how many vertices of others it reads.
+    """Each board's part of a graph, and how many vertices of others it reads.
 
     Of equal parts, these are known if the graph was divided among so many boards.
     """

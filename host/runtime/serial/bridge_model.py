@@ -19,7 +19,7 @@ __all__ = ["BridgeModel"]
 
 
 class ChipRegisters(Protocol):
-    """What the board's end of the link reaches."""
+    """The registers that the board's end of the link reaches."""
 
     def read(self, address: int) -> int:
         """A register."""
@@ -32,7 +32,7 @@ class ChipRegisters(Protocol):
 
 
 class BridgeModel(BytePort):
-    """What ``rtl.serial.bridge`` does, frame by frame.
+    """A model of ``rtl.serial.bridge``, frame by frame.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ __all__ = ["BridgedChip"]
 
 
 class SimulatedChip(ChipRegisters, Protocol):
-    """What is behind the link: a chip that time passes for only when it is told so."""
+    """The chip behind the link: time passes for it only when it is told so."""
 
     def wait(self, cycles: int) -> None:
         """Let clock cycles pass."""

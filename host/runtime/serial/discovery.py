@@ -67,7 +67,7 @@ def serial_address(name: str) -> tuple[str | None, int]:
 
 
 def discover(baud: int, *, ports: Iterable[str] | None = None) -> list[Found]:
-    """What is on each serial port. Asking sends a few bytes to whatever is there.
+    """Find the board on each serial port. Asking sends a few bytes to any device there.
 
     Parameters
     ----------
