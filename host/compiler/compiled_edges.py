@@ -127,18 +127,18 @@ class CompiledEdges:
             one is other for one, other in zip(self.edges, edges, strict=True))
 
     def with_first(self, matrix: SparseArray) -> Self:
-        """What was compiled for layers whose matrices are not the first one's, which is another."""
+        """These edges with another matrix of layer 1; matrices of other layers stay compiled."""
         return replace(self, edges=(matrix, *self.edges[1:]), matrices=tuple(
             one for one in self.matrices if all(layer > 1 for layer, _ in one.edges.uses)))
 
     def of_layers(self, layers: range, *, trained: bool = True) -> Self:
-        """What of it some layers (from 1) use, in a forward pass and, if trained, backward."""
+        """The part that some layers (from 1) use, in a forward pass and, if trained, backward."""
         return replace(self, matrices=tuple(
             CompiledMatrix(edges, one.strips) for one in self.matrices
             for edges in of_layers([one.edges], layers, trained=trained)))
 
     def select(self, network: Network) -> Self:
-        """What of it a network with other orders of its layers uses."""
+        """The part that a network with other orders of its layers uses."""
         strips = {one.edges.name: one.strips for one in self.matrices}
         used = select_matrices(network, (one.edges for one in self.matrices))
         return replace(self, matrices=tuple(CompiledMatrix(one, strips[one.name]) for one in used))

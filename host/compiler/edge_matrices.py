@@ -115,7 +115,7 @@ def shared_edge_matrices(network: Network, matrix: SparseArray, backward: Sparse
 
 def of_layers(matrices: Iterable[EdgeMatrix], layers: range, *,
               trained: bool = True) -> Iterator[EdgeMatrix]:
-    """What of some matrices a few layers use, in a forward pass and, if trained, backward."""
+    """The matrices that a few layers use, in a forward pass and, if trained, backward."""
     for one in matrices:
         uses = tuple((number, backward) for number, backward in one.uses
                      if number in layers and (trained or not backward))

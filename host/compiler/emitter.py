@@ -33,7 +33,7 @@ __all__ = ["Emitter", "PlacedMessages"]
 
 
 class PlacedMessages(NamedTuple):
-    """What brings a strip of rows their sums.
+    """The messages that bring a strip of rows their sums.
 
     Addresses of send list and edge set, the load, and the row table entry of the records walked:
     one for each row, or a list of entries that name rows if it is ``indexed``.

@@ -52,7 +52,7 @@ class Evaluation:
 
     @property
     def stored(self) -> tuple[Tensor, ...]:
-        """What the layers store, in order."""
+        """The tensors that the layers store, in order."""
         return tuple(Tensor.parse(name) for name in self.job.starts if name != LOSS)
 
     def factors(self, name: Tensor) -> tuple[Tensor, Tensor]:

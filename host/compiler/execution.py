@@ -57,7 +57,7 @@ def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
 
 @dataclass
 class _Work:
-    """What is left of an instruction.
+    """The remaining work of an instruction.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class _Work:
 
 
 class _Engines:
-    """What is under way."""
+    """The instructions under way, by engine."""
 
     def __init__(self) -> None:
         self._edges: int | None = None  # the set that the edge buffers are being filled from

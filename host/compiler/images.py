@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a core's memory channels hold at first: words by the names of their regions."""
+"""First contents of a core's memory channels: words by the names of their regions."""
 
 from typing import TypeAlias
 

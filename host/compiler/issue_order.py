@@ -142,7 +142,7 @@ def _free_choices(choices: Sequence[tuple[int, Entry]], controller: "_Controller
 
 
 class _Controller:
-    """What the chip's controller does, in estimated cycles.
+    """A model of the chip's controller, in estimated cycles.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the compiler hands to the driver: program, images, and where to find each tensor."""
+"""A job for the driver, from the compiler: program, images, and the place of each tensor."""
 
 from dataclasses import dataclass, replace
 from typing import Self

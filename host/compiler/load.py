@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an aggregation of one panel asks of the engines, the network and the memory channels."""
+"""The load of an aggregation of one panel on engines, network and memory channels."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -17,7 +17,7 @@ __all__ = ["Load"]
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What one AGGREGATE moves.
+    """The load of one AGGREGATE.
 
     Parameters
     ----------

@@ -81,7 +81,7 @@ class Program:
 
     @property
     def graph(self) -> StepGraph:
-        """What a step computes."""
+        """The step graph that a step computes."""
         return step_graph(self.network)
 
     @property
@@ -106,7 +106,7 @@ class Program:
         return starts
 
     def load(self) -> bool:
-        """What runs once, before all else; False if there is nothing to do."""
+        """Emit the program that runs once, before all else; False if there is nothing to do."""
         node = self.graph.forward_of(1, Pass.EVALUATION)[0]
         if node.terms[0].op != Op.MULTIPLY:
             return False
@@ -118,7 +118,7 @@ class Program:
         return loaded
 
     def aggregate_ahead(self) -> bool:
-        """What runs before a step that none has worked ahead for; False if none does."""
+        """Emit the sums that a first step lacks if steps work ahead; False if they do not."""
         if self.ahead:
             self._compute(self._phase(PhaseKind.FORWARD, 1), self.graph.forward[0])
             self.emitter.halt(phase=self._phase(PhaseKind.FORWARD, 1), step=0)

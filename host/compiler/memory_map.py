@@ -44,7 +44,7 @@ class CapacityError(InputError):
 
 
 def suggest(config: Config, field: str, needed: int, way: str = "-P") -> str:
-    """What raises a power-of-two field to ``needed`` at least, as text; empty if nothing does.
+    """The option that raises a power-of-two field to ``needed``, as text; empty if none does.
 
     The field's new value follows ``way``.
     """
@@ -57,7 +57,7 @@ def suggest(config: Config, field: str, needed: int, way: str = "-P") -> str:
 
 
 def remedy(config: Config, field: str, needed: int, way: str = "-P") -> str:
-    """What helps if a power-of-two field is below ``needed``, as text; ``way`` as in ``suggest``.
+    """The remedy if a power-of-two field is below ``needed``, as text; ``way`` as in ``suggest``.
     """
     return suggest(config, field, needed, way) or (
         f"no configuration has as many: {_OTHERWISE.get(field, _SMALLER)}")

@@ -73,7 +73,7 @@ class Messages:
 
     @cached_property
     def load(self) -> Load:
-        """What it asks of the busiest engines, links and channels."""
+        """The load on the busiest engines, links and channels."""
         config = self.config
         records = [read_send_list(words, rows_of(core, self.sources, config.cores), config)
                    for core, words in enumerate(self.send_lists)]

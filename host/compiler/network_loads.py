@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What messages load: links, injection and ejection; and the bound on their cycles."""
+"""Loads of messages on links, injection and ejection; and the bound on their cycles."""
 
 from typing import Any, NamedTuple, TypeAlias
 

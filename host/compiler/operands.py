@@ -178,7 +178,7 @@ class Operands:
             strip)
 
     def result(self, name: Tensor, piece: Piece) -> Use:
-        """What DRAIN, or LOSS with one panel, writes: to memory, and past it."""
+        """Outputs of DRAIN, or of LOSS with one panel: to memory, and past it."""
         panel, strip, window, _ = piece
         first, vertices = piece.rows.first, self.vertices_of(name)
         parts, place = self.parts(name, [panel], strip), name.of_training
@@ -201,7 +201,7 @@ class Operands:
         return Use(fields if fields["bypass"] else {}, writes=tuple(names))
 
     def stay(self) -> None:
-        """What is in the operand buffer stays there for all programs that follow."""
+        """Let the contents of the operand buffer stay there for all programs that follow."""
         self._resident = dict(self._present)
 
     def halt(self) -> None:

@@ -44,7 +44,7 @@ class Run(NamedTuple):
 
 def runs_of(parts: Sequence[Run], cuts: Sequence[int], held: int, tile: int,
             cycles: Callable[..., int]) -> list[Run]:
-    """What is reduced, in instructions, in the order of the fewest cycles.
+    """Groups of panels that are reduced together, in the order of the fewest cycles.
 
     Parameters
     ----------

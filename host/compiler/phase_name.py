@@ -12,7 +12,7 @@ __all__ = ["PhaseKind", "PhaseName"]
 
 
 class PhaseKind(StrEnum):
-    """What a program does in a phase."""
+    """The work of a program in a phase."""
 
     FORWARD = "forward"
     LOSS = "loss"

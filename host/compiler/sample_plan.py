@@ -48,7 +48,7 @@ _SLACK = 0.15
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """What the samples of a training take at most.
+    """The most that samples of a training take.
 
     Parameters
     ----------
@@ -299,7 +299,7 @@ class SamplePlan:
         return edges
 
     def _matrices(self, sample: Sample, following: Sample) -> Iterator[CompiledMatrix]:
-        """What a step on a sample aggregates with, if it works ahead for ``following``."""
+        """The edge matrices of a step on a sample, if it works ahead for ``following``."""
         for edges, strips in self._edges(following).matrices if self._ahead else ():
             if _FIRST in edges.uses and not edges.root:
                 yield CompiledMatrix(

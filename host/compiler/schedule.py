@@ -191,7 +191,7 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
 
 @dataclass
 class _Access:
-    """What an instruction uses; what it adds to is never what another one reads."""
+    """The places that an instruction uses; no other instruction reads the sums that it adds to."""
 
     reads: set[Name]
     writes: set[Name]
@@ -205,7 +205,7 @@ class _Access:
 
 
 class _Waits:
-    """What of the instructions issued so far may be under way."""
+    """Issued instructions that may be under way."""
 
     def __init__(self, buffers: Mapping[Accumulators, int]) -> None:
         self._buffers = buffers

@@ -52,7 +52,7 @@ def verify(job: Job) -> None:
 
 
 class _BeyondError(Exception):
-    """What an instruction does wrong."""
+    """An instruction reaches beyond its operands."""
 
 
 class _Checks:

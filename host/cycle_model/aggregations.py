@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the aggregations of a training step are expected to load, from a graph's statistics."""
+"""The expected loads of a training step's aggregations, from a graph's statistics."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -155,7 +155,7 @@ def _identity_loads(targets: int, sources: int, config: Config) -> list[Load]:
 
 
 def _busiest(mean: float) -> int:
-    """What the busiest of some tens has of independent events: two standard deviations more."""
+    """Independent events at the busiest of some tens: two standard deviations above the mean."""
     deviation: float = mean**0.5
     return round(mean + 2 * deviation)
 

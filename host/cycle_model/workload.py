@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the cycle model is asked about: a network on a graph, or on a graph's statistics."""
+"""Workloads of the cycle model: a network on a graph, or on a graph's statistics."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -20,7 +20,7 @@ __all__ = ["Aggregations", "Workload"]
 
 
 class Aggregations(Protocol):
-    """What a step aggregates, see ``CompiledEdges`` and ``Expected``."""
+    """The aggregations of a step, see ``CompiledEdges`` and ``Expected``."""
 
     @property
     def vertices(self) -> tuple[int, ...]: ...
