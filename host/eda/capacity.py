@@ -15,9 +15,11 @@ from hypercast.rtl.config import Config
 __all__ = ["largest_graph", "largest_layer"]
 
 
-def largest_graph(config: Config, *, features: int = 16, hidden: int = 16, classes: int = 4,
-                  degree: float = 4.0) -> int:
+def largest_graph(config: Config, *, features: int = 16, hidden: int = 16,
+                  classes: int = 4) -> int:
     """Vertices of the largest graph, a stochastic block model, on which two layers are trained.
+
+    A vertex has four neighbours on average.
 
     Parameters
     ----------
@@ -25,12 +27,10 @@ def largest_graph(config: Config, *, features: int = 16, hidden: int = 16, class
         Configuration of the chip.
     features, hidden, classes : int
         Widths of the network.
-    degree : float
-        Mean number of neighbours.
     """
     # Each class needs vertices of every split.
     return _largest(64, 16, lambda vertices: _fits(config, hidden, Graph(**blocks(
-        vertices=vertices, classes=classes, features=features, degree=degree))))
+        vertices=vertices, classes=classes, features=features, degree=4.0))))
 
 
 def largest_layer(config: Config, graph: Graph) -> int:

@@ -11,13 +11,12 @@ from pathlib import Path
 
 from hypercast.errors import ToolError
 from hypercast.host.eda.families import Area, Family
-from hypercast.host.eda.module_texts import STUB, ModuleTexts
+from hypercast.host.eda.module_texts import STUB
 from hypercast.host.files.reading.json_file import read_json
 from hypercast.host.files.reading.regular_file import read_text
 from hypercast.rtl.export.yosys import YOSYS
 
-__all__ = ["SCRIPT", "WITHOUT_ULTRA_RAM", "area_of", "count_cells", "hierarchical_areas",
-           "synthesise"]
+__all__ = ["SCRIPT", "WITHOUT_ULTRA_RAM", "area_of", "count_cells", "hierarchical_areas"]
 
 #: Cells in which Yosys keeps names; they are no hardware.
 _NO_CELLS = {"$scopeinfo"}
@@ -91,21 +90,6 @@ def hierarchical_areas(path: Path, family: Family) -> dict[str, Area]:
         return total
 
     return {name: area_of(contained(name), family) for name in modules}
-
-
-def synthesise(design: str, family: Family) -> Area:
-    """Area of a design, flattened and out of context; errors as of ``count_cells``, ``area_of``.
-
-    Parameters
-    ----------
-    design : str
-        RTLIL text, as from ``amaranth.back.rtlil``: its first module with all that is in it.
-    family : Family
-        FPGA family.
-    """
-    texts = ModuleTexts(design)
-    [cells] = count_cells([texts.alone(texts.first)], family)
-    return area_of(cells, family)
 
 
 def count_cells(designs: Sequence[str], family: Family) -> list[dict[str, int]]:

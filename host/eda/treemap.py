@@ -63,8 +63,8 @@ def _worst(row: Sequence[float], side: float) -> float:
     return max(side**2 * max(row) / total**2, total**2 / (side**2 * min(row)))
 
 
-def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
-    """Draw the blocks of all cores and the control unit; blocks of a block have its colour.
+def draw_treemap(area: ChipArea, title: str) -> Figure:
+    """Draw the LUTs of all cores' blocks and the control unit; blocks of a block have its colour.
 
     Parameters
     ----------
@@ -72,8 +72,6 @@ def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
         What they take.
     title : str
         Title of the drawing.
-    kind : str
-        What their size is, one of ``Area.tally``.
     """
     figure = Figure(figsize=(11, 7), layout="constrained")
     axes = figure.subplots()
@@ -82,8 +80,8 @@ def draw_treemap(area: ChipArea, title: str, kind: str = "LUT") -> Figure:
     groups: dict[str, dict[str, float]] = {}
     for name, block in area.blocks.items():
         group = name.removeprefix("wires of ").partition(".")[0]
-        groups.setdefault(group, {})[name] = block.tally[kind] * area.cores
-    groups["control unit"] = {"control unit": area.control.tally[kind]}
+        groups.setdefault(group, {})[name] = block.tally["LUT"] * area.cores
+    groups["control unit"] = {"control unit": area.control.tally["LUT"]}
     sums = {name: sum(sizes.values()) for name, sizes in groups.items()}
     order = sorted((name for name in groups if sums[name]), key=lambda name: -sums[name])
     colours = colormaps["tab20"].colors  # type: ignore[attr-defined]
