@@ -151,7 +151,7 @@ class Assignment:
         boards : int
             How many processes train. One of them alone computes what boards would.
         network : Network
-            What is trained.
+            The network that is trained.
         check : bool
             Whether every tensor is compared with the reference.
         chip : bool

@@ -20,7 +20,7 @@ def vertex_work(network: Network) -> int:
     Parameters
     ----------
     network : Network
-        What is trained, with its orders of products.
+        The network that is trained, with its orders of products.
     """
     products = columns = 0
     for number in range(1, len(network.layers) + 1):

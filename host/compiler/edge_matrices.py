@@ -47,7 +47,7 @@ def edge_matrices(network: Network, matrices: Sequence[SparseArray], root_weight
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     matrices : sequence of scipy.sparse.csr_array
         For each layer, (rows of its output, rows of its input): mantissas.
     root_weight : int

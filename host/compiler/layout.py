@@ -54,7 +54,7 @@ class Layout:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     config : Config
         Configuration of the chip.
     vertices : sequence of Vertices

@@ -34,7 +34,7 @@ class Program:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     emitter : Emitter
         Emits products and the loss.
     gradient_emitter : GradientEmitter

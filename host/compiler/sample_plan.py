@@ -99,7 +99,7 @@ class SamplePlan:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     config : Config
         Configuration of the chip.
     sample : Sample

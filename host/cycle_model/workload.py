@@ -39,7 +39,7 @@ class Workload:
     config : Config
         Configuration of the chip.
     network : Network
-        What is trained.
+        The network that is trained.
     aggregations : Aggregations
         Vertices of the input and of every layer's output, and what aggregations load in any order.
     sampled : bool

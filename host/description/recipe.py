@@ -37,7 +37,7 @@ def make_recipe(values: Mapping[str, object], model: Model, config: Config,
     values : dict
         By key. Edge weights are normalised as the model is defined with, if not given.
     model : Model
-        What is trained.
+        The network's section.
     config : Config
         The chip's configuration.
     loss : str
@@ -85,7 +85,7 @@ def check_layer_numbers(network: Network, recipe: Recipe, sampling: Sampling) ->
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         Has the rates.
     sampling : Sampling

@@ -28,7 +28,7 @@ class GraphSteps:
     graph : Graph
         The graph.
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How.
     fastest : bool
@@ -67,7 +67,7 @@ class StatisticSteps:
     edges : sequence of int
         Entries of every layer's adjacency matrix: edges in both directions, and loops.
     network : Network
-        What is trained.
+        The network that is trained.
     law : str
         How edges are distributed over the vertices they come from, see ``Expected``.
     sampled : bool

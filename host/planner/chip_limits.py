@@ -40,7 +40,7 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     layers : sequence of int
         Numbers of the board's layers, from 0.
     board : Board

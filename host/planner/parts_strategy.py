@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Strategies whose boards have all layers each, and a part of what is trained on."""
+"""Strategies whose boards have all layers each, and a part of the graph or samples."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

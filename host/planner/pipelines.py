@@ -151,7 +151,7 @@ def stage_footprint(problem: Problem, stage: BoardStage, board: Board, in_flight
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     stage : BoardStage
         The stage.
     board : Board
@@ -209,7 +209,7 @@ def evaluate(problem: Problem, discipline: Discipline, stages: Sequence[BoardSta
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     discipline : Discipline
         What the strategy asks for.
     stages : sequence of BoardStage

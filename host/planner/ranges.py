@@ -21,7 +21,7 @@ class Ranges:
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     chunks : int
         Into how many chunks of vertices programs take a micro-batch.
     """

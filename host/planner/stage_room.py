@@ -50,7 +50,7 @@ class StageRoom:
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     """
 
     def __init__(self, problem: Problem) -> None:

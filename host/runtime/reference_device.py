@@ -33,7 +33,7 @@ class ReferenceDevice(TrainingDevice, PartDevice):
     Parameters
     ----------
     model : InitialModel
-        What is trained.
+        The model that is trained.
     oracle : FixedGnn, optional
         Trains it; one is made if it is not given.
     layers : range, optional

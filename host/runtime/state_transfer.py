@@ -53,7 +53,7 @@ def write_state(driver: Driver, job: Job, network: Network, state: TrainingState
     job : Job
         What the chip holds.
     network : Network
-        What is trained.
+        The network that is trained.
     state : TrainingState
         What is written.
     """

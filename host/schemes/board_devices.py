@@ -160,7 +160,7 @@ def open_part(model: InitialModel, config: Config, capacity: Callable[[], Capaci
     Parameters
     ----------
     model : InitialModel
-        What is trained.
+        The model that is trained.
     config : Config
         Configuration of a chip.
     capacity : callable

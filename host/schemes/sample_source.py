@@ -39,7 +39,7 @@ class SampleSource:
     graph : Graph
         What is sampled.
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How; its seed is the samples' seed, too.
     sampling : Sampling

@@ -42,7 +42,8 @@ class Scheme(abc.ABC):
     Parameters
     ----------
     model : InitialModel
-        What is trained; its sample is what this board has of the whole graph, or the first one.
+        The model that is trained; its sample is this board's part of the whole graph, or the first
+        one.
     rank : int
         Which board this is, from 0; the first one leads.
 

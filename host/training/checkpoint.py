@@ -34,7 +34,7 @@ class Checkpoint:
     Parameters
     ----------
     identity : dict
-        What is trained, and how; see ``identity``.
+        The properties that decide the bits; see ``identity``.
     state : TrainingState
         After the last epoch.
     best : TrainingState, optional

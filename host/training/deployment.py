@@ -65,7 +65,7 @@ class Deployment:
     Parameters
     ----------
     wanted : Wanted
-        What is trained; a plan changes it.
+        The training that is asked for; a plan changes it.
     boards : Boards or Sharing
         Boards whose processes are started from here, or how this process is one of several.
     check : bool
@@ -80,7 +80,7 @@ class Deployment:
     Attributes
     ----------
     training : Training or DistributedTraining
-        What is trained, prepared.
+        The prepared training.
     """
 
     def __init__(self, wanted: Wanted, boards: Boards | Sharing, *, check: bool,

@@ -66,7 +66,7 @@ def plan_training(boards: Boards, description: Description, graph: Graph | None 
     boards : Boards
         The boards, which are ``choose_plan``.
     description : Description
-        What is trained.
+        The description of the training.
     graph : Graph, optional
         The graph, if it has been read, or comes from nowhere.
     progress : callable
@@ -97,7 +97,7 @@ def read_planned(boards: Boards, description: Description, started: int | None, 
     boards : Boards
         The boards.
     description : Description
-        What is trained.
+        The description of the training.
     started : int, optional
         How many processes were started for them.
     graph : Graph, optional
@@ -140,7 +140,7 @@ def start_planned(boards: Boards, description: Description, arguments: Sequence[
     boards : Boards
         The boards, which are ``planned``.
     description : Description
-        What is trained.
+        The description of the training.
     arguments : sequence of str
         The command line of this process, without its name.
     start : callable

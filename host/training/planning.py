@@ -54,7 +54,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     cluster : Cluster
         The boards.
     graph : Graph
-        What is trained on.
+        The graph.
     counts : iterable of int, optional
         Numbers of boards, or of chunks, that a whole graph is divided among, so that the parts are
         known; if not given, the numbers that strategies try.
@@ -220,7 +220,7 @@ def assignment_of(plan: Plan, smoothing: float = 0.0) -> Assignment:
 
 
 def planned_description(description: Description, problem: Problem, plan: Plan) -> Description:
-    """The description of what is trained by a plan.
+    """The description of a training by a plan.
 
     It has the orders of products that were planned with, and what the strategy changes.
     """

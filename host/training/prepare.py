@@ -208,7 +208,7 @@ def open_device(name: str, model: InitialModel, config: Config, *,
     name : str
         ``reference``, or the name of a chip, see ``open_transport``.
     model : InitialModel
-        What is trained.
+        The model that is trained.
     config : Config
         Configuration of the chip.
     capacity : Capacity, optional

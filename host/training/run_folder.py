@@ -306,7 +306,7 @@ class RunFolder:
 
     def begin(self, description: Description, facts: Mapping[str, object], job: Job | None,
               records: Sequence[Record]) -> None:
-        """Write what is trained, and how, and the records of the epochs that have been.
+        """Write the description of the training, and the records of the epochs that have been.
 
         Without any, an earlier run is removed. Whenever the machine stops, the folder holds this
         run, an earlier one, or none.

@@ -25,7 +25,7 @@ class RunKeeper:
     every : int
         Epochs from one checkpoint to the next.
     description : Description
-        What is trained.
+        The description of the training.
     resume : callable, optional
         Takes in the checkpoint that is in the folder, if there is one.
 

@@ -33,7 +33,7 @@ class Trained(abc.ABC):
     recipe : Recipe
         How it is trained.
     network : Network
-        What is trained.
+        The network that is trained.
     outline : GraphOutline
         What is known of the graph without edges and features.
     samples : SampleSource or None

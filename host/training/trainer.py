@@ -102,7 +102,7 @@ class Trainer(Trained):
     Attributes
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     initial : InitialModel
         It, before the first step.
     edges : CompiledEdges or None

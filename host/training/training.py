@@ -87,7 +87,7 @@ class Training:
     recipe : Recipe
         How to train.
     network : Network
-        What is trained.
+        The network that is trained.
     initial : InitialModel
         It, before the first step.
     samples : SampleSource or None

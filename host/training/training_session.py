@@ -26,7 +26,7 @@ class Session:
     Parameters
     ----------
     description : Description
-        What is trained.
+        The description of the training.
     boards : Boards
         How boards train it together.
     group : Group, optional
@@ -45,7 +45,7 @@ class Session:
     Attributes
     ----------
     description : Description
-        What is trained, which a plan may change.
+        The description of the training, which a plan may change.
     planned : PlannedTraining or None
         On the leader, if there is a plan.
     leads : bool

@@ -101,7 +101,7 @@ def transcript(model: InitialModel, config: Config) -> list[Access]:
     Parameters
     ----------
     model : InitialModel
-        What is trained, for as many steps as its recipe says.
+        The model that is trained, for as many steps as its recipe says.
     config : Config
         Configuration of the chip.
 

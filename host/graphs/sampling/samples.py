@@ -27,7 +27,7 @@ class SampleMaker:
     Parameters
     ----------
     network : Network
-        What is trained.
+        The network that is trained.
     recipe : Recipe
         How it is trained.
     graph : Graph

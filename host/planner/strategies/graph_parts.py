@@ -63,7 +63,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     boards : sequence of Board
         Two boards at least.
     parts : sequence of float, optional

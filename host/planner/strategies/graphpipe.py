@@ -79,7 +79,7 @@ def partition(problem: Problem, count: int, room: StageRoom | None = None, *,
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     count : int
         How many boards there are, of the fastest ones.
     room : StageRoom, optional

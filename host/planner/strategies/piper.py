@@ -74,7 +74,7 @@ def partition(problem: Problem, room: StageRoom | None = None,
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     room : StageRoom, optional
         The room of its boards, if it is known already.
     behind : int

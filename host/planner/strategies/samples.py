@@ -50,7 +50,7 @@ def evaluated_samples(problem: Problem, boards: Sequence[Board],
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     boards : sequence of Board
         The boards.
     counts : sequence of int, optional

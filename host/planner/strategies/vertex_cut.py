@@ -2,8 +2,8 @@
 """A vertex cut: every board has a share of the edges, and the vertices at their ends.
 
 A vertex of several boards is a vertex of its own on each, so boards exchange nothing but sums of
-gradients; and what is trained on is another graph (Cao et al., CoFree-GNN: Communication-Free
-Distributed GNN Training with Vertex Cut, 2023).
+gradients; and another graph is trained on (Cao et al., CoFree-GNN: Communication-Free Distributed
+GNN Training with Vertex Cut, 2023).
 """
 
 from collections.abc import Iterator, Sequence
@@ -51,7 +51,7 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
     Parameters
     ----------
     problem : Problem
-        What is trained.
+        The training to plan, and its boards.
     boards : sequence of Board
         Two boards at least.
     parts : sequence of float, optional
