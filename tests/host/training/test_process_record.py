@@ -2,10 +2,12 @@
 """Processes of a run: what is kept of each, also of one that ends early, and damaged files."""
 
 import json
+from datetime import UTC
 
 import pytest
 
 from hypercast import Graph, Model, Trainer, __version__
+from hypercast.host.training import process_record
 from hypercast.host.training.process_record import ProcessRecord, Stopwatch, read_process_records
 from hypercast.host.training.run_folder import RunError, RunFolder
 
@@ -50,6 +52,45 @@ def test_an_epoch_that_fails_does_not_count():
     with pytest.raises(OSError), stopwatch.running():
         raise OSError
     assert stopwatch.begun and stopwatch.seconds == 0
+
+
+def test_epochs_take_what_they_take_together(monkeypatch):
+    """Whatever is between them; the first one says when they began."""
+    clock = iter([100.0, 103.5, 200.0, 200.25])
+    monkeypatch.setattr(process_record.time, "monotonic", lambda: next(clock))
+    stopwatch = Stopwatch()
+    assert stopwatch.begun is None and stopwatch.seconds == 0
+    with stopwatch.running():
+        begun = stopwatch.begun
+    assert stopwatch.seconds == 3.5
+    with stopwatch.running():
+        pass
+    assert stopwatch.seconds == 3.75 and stopwatch.begun is begun and begun.tzinfo == UTC
+
+
+@pytest.mark.parametrize("change", [
+    {"first": (1 << 63) - 1, "last": (1 << 63) - 1}, {"seconds": 0}, {"seconds": 9e11},
+    {"first": 2}, {"last": None, "seconds": None}, {"command": ""}])
+def test_what_processes_can_have_done(tmp_path, change):
+    path = tmp_path / "sessions.json"
+    path.write_text(json.dumps([{**ENTRY, **change}]))
+    assert read_process_records(path) == [ProcessRecord(**{**ENTRY, **change})]
+
+
+@pytest.mark.parametrize(("content", "message"), [
+    ({}, "it holds no list"), ([ENTRY, 3], "process 2 has not just command, begun, version,"),
+    ([{**ENTRY, "first": 3}], "process 1 ends before it begins"),
+    ([ENTRY, {**ENTRY, "first": 1 << 63}], "process 2, first is 9223372036854775808, no epoch"),
+    ([{**ENTRY, "first": None}], "process 1, first is None, no epoch"),
+    ([{**ENTRY, "seconds": 1e12}], "process 1, seconds is 1000000000000.0, no time"),
+    ([{**ENTRY, "seconds": None}], "process 1 has just one of last and seconds"),
+    ([{**ENTRY, "begun": "2026-03-01T10:20:30"}], "process 1, begun is 2026-03-01T10:20:30, with"),
+    ([{**ENTRY, "device": 3}], "process 1, device is 3, no text")])
+def test_what_is_wrong_with_a_record_is_said(tmp_path, content, message):
+    path = tmp_path / "sessions.json"
+    path.write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=message):
+        read_process_records(path)
 
 
 @pytest.mark.parametrize("change", [
