@@ -12,6 +12,7 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.statistics import Statistics
+from hypercast.host.schemes import layer_seconds as layer_seconds_module
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.host.schemes.layer_seconds import layer_seconds
 from hypercast.reference.models import model_network
@@ -55,3 +56,31 @@ def test_samples_with_linear_layers_are_square():
     for number, found in enumerate(layer_seconds(network, CLUSTER, adam=False)(sample, 0), 1):
         cost = layer_cost(network, number, counts, BOARD, False)
         assert np.allclose(found, (cost.forward, cost.backward), rtol=0.05)
+
+
+def test_counts_are_rounded_to_six_bits():
+    """Fewer than 64 are as they are; others have 33 values from a power of two to the next."""
+    assert [layer_seconds_module._round(count) for count in range(1, 65)] == [*range(1, 65)]
+    assert layer_seconds_module._round(0) == 1
+    for begin in (64, 256, 1 << 20):
+        counts = np.unique(np.linspace(begin, 2 * begin, 2000).astype(int)).tolist()
+        rounded = [layer_seconds_module._round(count) for count in counts]
+        assert sorted({*rounded}) == [begin + begin // 32 * step for step in range(33)]
+        assert all(abs(one - count) <= begin / 64
+                   for one, count in zip(rounded, counts, strict=True))
+
+
+def test_layers_of_a_sample_have_the_vertices_of_their_levels():
+    """Those of a whole graph all have the same; Adam and clocks change what they take."""
+    network = Network.of_widths((40, 33, 8))
+    edges = Graph.load("blocks").normalise("symmetric")
+    whole = without_values(network, 16, edges)
+    sampled = replace(whole, edges=(edges[:60], edges[:12, :60]), labels=whole.labels[:12])
+    assert not sampled.square and sampled.rows == (256, 60, 12)
+    counts = Statistics(vertices=sampled.rows, sampled=True,
+                        edges=tuple(matrix.nnz for matrix in sampled.edges))
+    for adam in (False, True):
+        found = layer_seconds(network, CLUSTER, adam=adam)(sampled, 1)
+        for number, one in enumerate(found, 1):
+            cost = layer_cost(network, number, counts, BOARD, adam)
+            assert np.allclose(one, (cost.forward, cost.backward), rtol=0.05)
