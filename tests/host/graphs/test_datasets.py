@@ -208,6 +208,7 @@ def test_planetoid_checks_indices(folder):
     ("ally", rows(range(6))[1] * 2, "labels that are not rows of 0 and 1"),
     ("ally", np.ones((6, 2), dtype=np.int32), "row 0 has 2 classes, but a vertex has one"),
     ("ty", np.zeros((3, 3)), r"ty has 3 columns, but \S+ally 2"),
+    ("test.index", b"", r"tx is of 3 vertices, but \S+test\.index of 0"),
     ("y", rows([1, 0])[1], r"y is not the beginning of"),
     ("x", rows([0, 2])[0], r"x is not the beginning of \S+allx"),
     ("test.index", b"9\n6\n", r"tx is of 3 vertices, but \S+test\.index of 2"),
@@ -226,6 +227,31 @@ def test_planetoid_contradictions(folder, part, content, message):
     write(folder, part, content)
     with pytest.raises(DatasetError, match=message):
         load_planetoid(folder)
+
+
+@pytest.mark.parametrize(("known", "validation"), [(501, 499), (502, 500), (503, 500)])
+def test_planetoid_validates_on_the_next_500(folder, known, validation):
+    features = scipy.sparse.csr_matrix(np.ones((known, 4), np.float32))
+    labels = np.eye(2, dtype=np.int32)[np.arange(known) % 2]
+    for part, content in (("allx", features), ("ally", labels), ("x", features[:2]),
+                          ("y", labels[:2])):
+        write(folder, part, content)
+    write(folder, "test.index", f"{known + 2}\n{known}\n{known + 1}\n".encode())
+    splits = Graph(**load_planetoid(folder)).splits
+    assert np.flatnonzero(splits == Split.VALIDATION).tolist() == [*range(2, 2 + validation)]
+    assert np.flatnonzero(splits == Split.TRAIN).tolist() == [0, 1]
+    assert np.flatnonzero(splits == Split.TEST).tolist() == [known, known + 1, known + 2]
+
+
+@pytest.mark.parametrize(("last", "fits"), [(17, True), (18, False)])
+def test_planetoid_leaves_out_less_than_half(folder, last, fits):
+    """Of 6 and 3 vertices: at most as many again have neither features nor label."""
+    write(folder, "test.index", f"{last}\n6\n7\n".encode())
+    if fits:
+        assert Graph(**load_planetoid(folder)).vertices == 18
+    else:
+        with pytest.raises(DatasetError, match="reaches to 18, leaving most vertices out"):
+            load_planetoid(folder)
 
 
 def test_planetoid_checksum(folder):

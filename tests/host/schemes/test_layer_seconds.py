@@ -33,16 +33,16 @@ def test_a_part_sends_rows_of_others_too(orders):
     assert alone.square
     seconds = layer_seconds(network, CLUSTER, adam=False)
     own = len(part.labels)
-    counts = Statistics.whole(own, part.edges[0].nnz, 2)
+    rounded = layer_seconds_module._round
+    counts = Statistics.whole(rounded(own), rounded(part.edges[0].nnz), 2)
     sent = {"combine_first": ([3, 1], [3, 1]), "aggregate_first": ([3, 3], [0, 3])}[orders]
     rows = part.rows_here.halo_rows(transposed=False)
     assert rows == part.edges[0].shape[1] - own > 0
     for number, found in enumerate(seconds(part, 0)):
         cost = layer_cost(network, number + 1, counts, BOARD, False)
         more = rows / BOARD.config.cores / BOARD.clock
-        # Counts are rounded to a fiftieth.
-        assert np.allclose(found, (cost.forward + sent[0][number] * more,
-                                   cost.backward + sent[1][number] * more), rtol=0.05)
+        assert found == pytest.approx((cost.forward + sent[0][number] * more,
+                                       cost.backward + sent[1][number] * more), rel=1e-9)
         assert found.forward > seconds(alone, 0)[number].forward
 
 
@@ -77,10 +77,11 @@ def test_layers_of_a_sample_have_the_vertices_of_their_levels():
     whole = without_values(network, 16, edges)
     sampled = replace(whole, edges=(edges[:60], edges[:12, :60]), labels=whole.labels[:12])
     assert not sampled.square and sampled.rows == (256, 60, 12)
-    counts = Statistics(vertices=sampled.rows, sampled=True,
-                        edges=tuple(matrix.nnz for matrix in sampled.edges))
+    rounded = layer_seconds_module._round
+    counts = Statistics(vertices=tuple(map(rounded, sampled.rows)), sampled=True,
+                        edges=tuple(rounded(matrix.nnz) for matrix in sampled.edges))
     for adam in (False, True):
         found = layer_seconds(network, CLUSTER, adam=adam)(sampled, 1)
         for number, one in enumerate(found, 1):
             cost = layer_cost(network, number, counts, BOARD, adam)
-            assert np.allclose(one, (cost.forward, cost.backward), rtol=0.05)
+            assert one == pytest.approx((cost.forward, cost.backward), rel=1e-9)

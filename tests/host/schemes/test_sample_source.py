@@ -8,6 +8,7 @@ from hypercast.errors import InputError
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.schemes import sample_source
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -71,3 +72,34 @@ def test_a_batch_has_no_more_neighbours_than_there_are():
 def test_samples_that_leave_most_out_are_refused():
     with pytest.raises(InputError, match="samples of edges reach only "):
         source("edges", coverage=1e-3)
+
+
+@pytest.mark.parametrize(("visits", "reached"), [
+    ([1, 0, 0], 1), ([0, 0, 9, 9, 0], 2), ([0], 0)])
+def test_less_than_half_is_most_left_out(visits, reached):
+    with pytest.raises(InputError, match=f"of walks reach only {reached} of {len(visits)} vert"):
+        sample_source._check_reached(np.array(visits), "walks")
+    sample_source._check_reached(np.array([*visits, *[1] * len(visits)]), "walks")
+    sample_source._check_reached(np.array([0, 3]), "walks")
+
+
+def test_a_cut_has_its_parts():
+    samples = source("cut", parts=3, batch=None, coverage=None)
+    assert len(samples) == 3 and len(samples.first.edges) == 2
+    own = [sample.training_vertices for sample in samples.epoch(0)]
+    assert len(own) == 3 and min(own) < VERTICES <= sum(own)  # a vertex may be in several
+
+
+def test_only_the_first_sample_of_all_is_the_first():
+    samples = source("edges")
+    again, *_ = samples.epoch(0)
+    other, *_ = samples.epoch(1)
+    assert again is samples.first and other is not samples.first
+
+
+def test_features_are_normalised_if_the_recipe_says_so():
+    """Each row of ones then sums up to one."""
+    plain, normalised = (SampleSource(ring(), NETWORK, Recipe(normalise_features=normalise),
+                                      Sampling(sampler="nodes", batch=BATCH, coverage=2.0)).first
+                         for normalise in (False, True))
+    assert plain.features.exponent == normalised.features.exponent + 1
