@@ -13,7 +13,7 @@ from hypercast.sim.library_build import Design, build
 __all__ = ["ELEMENTS", "HARNESS_FLAGS", "blocks", "build_chip", "convert_chip"]
 
 #: Elements of the vectors that cores are evaluated with: a group has as many cores, or fewer if the
-#: chip has. Sixteen are faster for words of two elements, but slower for those of sixteen, and
+#: chip has. Sixteen are faster for words of two elements, but slower for words of sixteen, and
 #: leave less to do at the same time.
 ELEMENTS = 8
 #: Options for the harness, which takes long to compile and little time of a cycle.
@@ -21,7 +21,7 @@ HARNESS_FLAGS = ("-O1",)
 
 
 def blocks(config: Config) -> list[str]:
-    """Paths of the core's blocks that become parts: those with much to compute and often idle."""
+    """Paths of the core's blocks that become parts: large ones that are often idle."""
     return ["array.accumulators", "array.array", "array.feed", "array.sender", "receiver.fetch",
             *[f"receiver.aggregator_{port}" for port in range(config.eject)], "router", "sender",
             "vector.drain", "vector.loss", "vector.update"]
@@ -57,8 +57,7 @@ def convert_chip(config: Config, folder: Path, *, watched: bool = False,
                  bulk: bool = False) -> list[str]:
     """Write the chip's C++ to a folder; returns the names of its files, without ``.cpp``.
 
-    Besides, ``includes.h`` with the headers of modules, and ``sizes.h`` and ``chip.h`` with what
-    holds the chip together.
+    ``includes.h`` has the headers of modules; ``sizes.h`` and ``chip.h`` hold the chip together.
     """
     from hypercast.rtl.chip import CONTROL_MODULE, CORE_MODULE, wires  # slow to import
     from hypercast.rtl.export.chip_conversion import parts_to_rtlil
@@ -90,12 +89,12 @@ def convert_chip(config: Config, folder: Path, *, watched: bool = False,
     return [*files, *modules]
 
 
-#: What Yosys calls a slice of a net whose slices are driven by several gates.
+#: Yosys' name for a slice of a net whose slices are driven by several gates.
 _SLICE = re.compile(r"(.+)\[(\d+)(?::(\d+))?\]")
 
 
 def _public(module: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Nets that the hardware's sources named, by name; not those of clock and reset in blocks."""
+    """Nets that the hardware's sources named, by name, but for clock and reset of blocks."""
     found: dict[str, list[Any]] = {}
     for name, net in module["netnames"].items():
         if net["hide_name"] or "$" in name or name.rpartition(".")[2] in ("clk", "rst"):

@@ -66,7 +66,7 @@ class _Chip:
         self._orders = [output for (source, output), (destination, _) in wires
                         if source == "control" and destination == 0]
         self._readers = code.readers()
-        # What a core shows others: inputs of its neighbours, then answers for the control unit.
+        # Outputs of a core: inputs of its neighbours, then answers for the control unit.
         self._published = code.sizes["inputs", ""]
         # Of each answer, place and bits of elements, for each 32 bits of it.
         self._answer_at: dict[str, list[tuple[int, int]]] = {}
@@ -79,7 +79,7 @@ class _Chip:
                 self._published += size // 8
 
     def _port(self, name: str) -> list[Limb]:
-        """Limbs of an input; what nothing reads is in none of their readers."""
+        """Limbs of an input; bits that nothing reads have no reader."""
         bits = self._code.netlist.ports[name][1]
         return list(dict.fromkeys(self._code.places[bit][0] for bit in bits
                                   if isinstance(bit, int)))
@@ -144,7 +144,7 @@ class _Chip:
             yield f"    {{{offset}, {size}, {self._parts_mask(parts) | own:#x}}},"
 
     def _initial(self) -> Iterator[str]:
-        """What registers and memories begin with, other than zero."""
+        """First values of registers and memories, other than zero."""
         yield "inline void begin(Group *g) {"
         yield from self._code.areas()
         values: defaultdict[Limb, int] = defaultdict(int)
@@ -166,7 +166,7 @@ class _Chip:
         return VectorOperands(self._code.places, self._code.address, lambda text, size: text)
 
     def _publish(self) -> Iterator[str]:
-        """What a group shows others: what comes to their inputs, and what control reads."""
+        """The function that copies a group's outputs: inputs of others, and answers for control."""
         operands, ports = self._operands(), self._code.netlist.ports
         yield "inline void publish(Group *g, char *published) {"
         yield from self._code.areas()
@@ -330,7 +330,7 @@ def signal_places(code: GroupCode) -> dict[str, list[list[int]]]:
 
 
 def _thirty_two(bits: Bits) -> list[Bits]:
-    """The bits of a port in parts of 32, or what is left, lowest first."""
+    """The bits of a port in parts of 32, lowest first; the last part may have fewer."""
     return [bits[first:first + 32] for first in range(0, len(bits), 32)]
 
 

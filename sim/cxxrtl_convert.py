@@ -11,8 +11,9 @@ from hypercast.sim.build_step import BuildError, run
 
 __all__ = ["convert", "flatten"]
 
-#: Yosys command that spares JSON what large memories begin with, a character for every bit: with
-#: zeros, as they are written before they are read. Tables, which are never written, are kept.
+#: Yosys command that keeps the first contents of large memories out of the JSON, where they take a
+#: character per bit. These memories are written before they are read, so they may begin with zeros.
+#: Tables, which are never written, are kept.
 _NO_INIT = "setparam -set INIT 1'x t:$mem_v2 r:WR_PORTS>0 %i r:SIZE>=2048 %i"
 #: Yosys commands that make a module flat. Splitting nets by driver takes away loops that exist only
 #: between bits of one net.

@@ -26,7 +26,7 @@ _STEP = 60
 
 @dataclass(eq=False)
 class Gate:
-    """What gives a value.
+    """The operation that gives a value.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Gate:
 
 @dataclass(eq=False)
 class MemoryPort:
-    """A port of a memory: its address, what enables it, and the data that it takes or gives."""
+    """A port of a memory: its address, its enable bits, and the data that it takes or gives."""
 
     memory: "GateMemory"
     address: Bits
@@ -62,7 +62,7 @@ class MemoryPort:
 
 @dataclass(eq=False)
 class GateMemory:
-    """A memory: words of ``width`` bits, and what writes them. Later ports have priority."""
+    """A memory: words of ``width`` bits, and its write ports. Later ports have priority."""
 
     name: str
     part: str
@@ -114,14 +114,14 @@ class _Reader:
         return list(range(self._next - count, self._next))
 
     def see_through(self, bit: Bit) -> Bit:
-        """A bit without what only passes it on; what is undefined is zero."""
+        """The bit behind wires that only pass it on; an undefined bit is zero."""
         while isinstance(bit, int) and bit in self._alias:
             bit = self._alias[bit]
         return bit if bit == "1" or isinstance(bit, int) else "0"
 
     def make(self, kind: str, operands: Sequence[Bits], width: int,
              bits: list[int] | None = None) -> Bits:
-        """A new gate; returns what it drives."""
+        """Add a gate; returns the bits that it drives."""
         driven = self.fresh(width) if bits is None else bits
         self.gates.append(Gate(kind, self._part, driven, list(operands)))
         return list(driven)
@@ -289,7 +289,7 @@ class _Reader:
         return found[:width]
 
     def _shift_gate(self, kind: str, ends: Mapping[str, Any], signed: bool) -> Bits:
-        """A shift by a number without sign; what comes in is the sign, if there is one."""
+        """A shift by a number without sign; copies of the sign come in, if there is one."""
         width = len(ends["Y"])
         bits: Bits = _extend(ends["A"], max(width, len(ends["A"])), signed)
         amount: Bits = ends["B"]

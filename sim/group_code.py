@@ -18,7 +18,7 @@ __all__ = ["GroupCode", "Place"]
 _FUNCTION_STEPS = 400
 #: Steps of a file, so that many are compiled at the same time.
 _FILE_STEPS = 3000
-#: Kinds of gates that keep what they give until the next clock cycle.
+#: Kinds of gates that keep their values until the next clock cycle.
 _KEPT = ("register", "fetch")
 
 
@@ -29,9 +29,9 @@ class Place:
     Attributes
     ----------
     area : str
-        ``inputs``, ``shown`` (what `rest` shows others), ``state`` or ``scratch``.
+        ``inputs``, ``shown`` (outputs of ``rest`` for others), ``state`` or ``scratch``.
     part : str
-        The part whose it is.
+        The part that it belongs to.
     offset : int
         Elements of 8 bits, of one core, before it.
     """
@@ -43,7 +43,7 @@ class Place:
 
 @dataclass(eq=False)
 class _Step:
-    """What a function does: a gate's limb, a port of a memory that is read, or one written."""
+    """A step of a function: a gate's limb, or a port of a memory that is read or written."""
 
     operands: list[Bits]
     gives: list[Limb]
@@ -90,7 +90,7 @@ class GroupCode:
         for memory in self.netlist.memories:
             yield from memory.writes
 
-    # What is done, in order.
+    # The steps, in order.
 
     def _limbs_of(self, bits: Iterable[object]) -> list[Limb]:
         return list(dict.fromkeys(self.places[bit][0] for bit in bits if bit in self.places))
@@ -118,7 +118,7 @@ class GroupCode:
         return seen
 
     def _order(self, part: str) -> list[_Step]:
-        """The steps of a part: each after those it depends on, writing memories last."""
+        """The steps of a part: each after the steps that it depends on, writing memories last."""
         found: list[_Step] = []
         done: set[int] = set()
 
@@ -336,7 +336,7 @@ class _Function:
         if clocked:
             lines.append("        if (!enable[i]) continue;")
         lines.append(self._word(memory, step.operands[0], "0" if clocked else None, places))
-        # Bits of the word that each limb has; what Yosys found unused is in none.
+        # Bits of the word that each limb has; bits that Yosys found unused are in none.
         driven = {bit: index for index, bit in enumerate(gate.memory.data)}
         for limb, place in zip(step.gives, places, strict=True):
             first = driven[gate.bits[limb.first]]

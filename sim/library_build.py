@@ -24,7 +24,7 @@ __all__ = ["BuildError", "Design", "build", "source_digest"]
 _FOLDER = Path(__file__).parent
 #: The library's file.
 _LIBRARY = "simulation.so"
-#: Sources that decide, besides the hardware's and the harness, what is built.
+#: Sources that decide the result, beside the hardware's sources and the harness.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "cxxrtl_names.py", "chip_header.py", "gates.py",
              "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h",
              "bulk_manager.h")
@@ -41,7 +41,7 @@ _CLANG_FLAGS = ["-fbracket-depth=4096"]
 
 @dataclass(frozen=True, kw_only=True)
 class Design:
-    """What is compiled.
+    """A library to compile.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ class Design:
     harness : pathlib.Path
         C++ that includes the modules' headers, and has the C interface of the library.
     convert : callable
-        Writes C++ to the folder that is its argument; returns the names of the modules, of which
-        ``NAME.cpp`` are to be compiled.
+        Writes C++ to the folder that is its argument; returns the names of the modules to compile,
+        each a file ``NAME.cpp``.
     includes : tuple of pathlib.Path
         Other sources that the harness includes.
     verilated : bool
         Whether the C++ is Verilator's instead of CXXRTL's.
     variant : str
-        What else decides how it is converted.
+        Anything else that decides how it is converted.
     harness_flags : tuple of str
         Further options of the compiler, for the harness only.
     """
@@ -89,7 +89,7 @@ def _package(name: str) -> Path:
 
 
 def _machine() -> str:
-    """What compilers compile for: a cache may be shared by machines that differ."""
+    """The processor that compilers compile for: a cache may be shared by machines that differ."""
     with contextlib.suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
         return next((line for line in lines if line.startswith(("flags", "Features"))),
@@ -145,7 +145,7 @@ def build(design: Design, *, cache: Path | None = None,
     Parameters
     ----------
     design : Design
-        What to compile.
+        The library to compile.
     cache : pathlib.Path, optional
         Where it is kept, instead of ``hypercast.cache.cache_folder()``.
     progress : callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cuts values into limbs of at most 64 bits, where those who read them do."""
+"""Cuts values into limbs of at most 64 bits, at the bits where their readers begin."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ class _Cuts:
         self._previous: dict[Bit, Bit] = {second: first for first, second in self._next.items()}
 
     def find(self, others: Iterable[Bits], joined: Sequence[Gate]) -> None:
-        """Find them all; ``others`` are operands of what is no gate."""
+        """Find all cuts; ``others`` are operands of memory ports."""
         wide = [gate for gate in (*self._gates, *joined)
                 if gate.kind in BITWISE and len(gate.bits) > WIDEST]
         bitwise = {id(gate) for gate in wide}
@@ -110,7 +110,7 @@ class _Cuts:
             start = index
 
     def _agree(self, gate: Gate) -> None:
-        """Cut what a gate gives where its operands are cut, and the other way round."""
+        """Cut a gate's value where its operands are cut, and the other way round."""
         wide = [bits for bits in gate.operands if len(bits) == len(gate.bits)]
         for bits in wide:
             for index in range(1, len(bits)):
@@ -132,7 +132,7 @@ def cut(gates: Sequence[Gate], others: Iterable[Bits],
     gates : sequence of Gate
         All gates, among them the module's inputs, of kind ``input``.
     others : iterable of list
-        Bits that are read together by what is no gate.
+        Bits that are read together by readers that are no gates.
     joined : sequence of Gate
         Stand for wires outside, whose ends are cut alike: inputs, and the outputs they come from.
     """

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Splits a flat netlist into parts that a simulator may leave out while nothing in them moves.
 
-A block becomes a part without those of its gates from which outside of it something depends in the
-same cycle, the ``ready`` of a stream for instance; these go to ``REST``. So every other part's
-outputs come from registers, and evaluating ``REST`` first and then the others, in any order, makes
-a clock cycle.
+A block becomes a part. But gates whose outputs decide something outside of the block in the same
+cycle, the ``ready`` of a stream for instance, go to ``REST``. So every other part's outputs come
+from registers, and evaluating ``REST`` first and then the others, in any order, makes a clock
+cycle.
 """
 
 from collections import deque
@@ -65,7 +65,8 @@ def split(module: Mapping[str, Any], blocks: Sequence[str]) -> dict[str, list[st
     sources = {name: {driver[bit] for bit in _bits(cell, "input") if bit in driver}
                for name, cell in cells.items()}
 
-    # Gates that are seen outside of their block in the same cycle, and what they depend on.
+    # Gates that are seen outside of their block in the same cycle, and the gates that they depend
+    # on.
     seen = deque(source for name in cells for source in sources[name]
                  if block_of[source] != block_of[name])
     seen += [driver[bit] for port in module["ports"].values() if port["direction"] == "output"

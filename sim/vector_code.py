@@ -167,7 +167,7 @@ def _constant(value: int, size: int) -> str:
 
 
 def gate_code(kind: str, width: int, inputs: Sequence[Bits], operands: VectorOperands) -> str:
-    """C++ of what a gate gives, in the elements that ``width`` bits need."""
+    """C++ of a gate's value, in the elements that ``width`` bits need."""
     found = _RULES[kind](width, inputs, operands)
     return _constant(found, _size(width)) if isinstance(found, int) else found
 
@@ -215,7 +215,7 @@ def _mux(width: int, inputs: Sequence[Bits], operands: VectorOperands) -> Expres
 
 
 def _group(found: Iterable[LimbRun], operands: VectorOperands) -> dict[int, list[str]]:
-    """Runs in place, by bits of their elements; those of whole limbs of one bit are 1."""
+    """Runs in place, by bits of their elements; 1 for whole limbs of one bit."""
     grouped: dict[int, list[str]] = {}
     for run in found:
         if run.limb:

@@ -90,7 +90,7 @@ def compile_verilog(source: Path, *, top: str, folder: Path, log: Path, block: s
 
 @contextlib.contextmanager
 def plain_folder(folder: Path) -> Iterator[Path]:
-    """A folder whose path make and the shell take as it is: one for temporary files if need be.
+    """A folder whose path make and the shell take unquoted: a temporary one if need be.
 
     Raises
     ------
@@ -110,7 +110,7 @@ def plain_folder(folder: Path) -> Iterator[Path]:
 
 
 def verilate(source: Path, *, top: str, folder: Path, threads: int = 1) -> list[str]:
-    """Write the C++ of a Verilog design to a folder: class ``Vboard``, and what it needs to run.
+    """Write the C++ of a Verilog design to a folder: class ``Vboard``, with its runtime.
 
     The longest functions are split, so that any compiler takes them.
 
