@@ -26,8 +26,7 @@ _FOLDER = Path(__file__).parent
 _LIBRARY = "simulation.so"
 #: Sources that decide the result, beside the hardware's sources and the harness.
 _BUILDERS = ("*_build.py", "cxxrtl_convert.py", "cxxrtl_names.py", "chip_header.py", "gates.py",
-             "group*", "partition.py", "pieces.py", "vector_code.py", "crew.h",
-             "bulk_manager.h")
+             "group*", "limbs.py", "partition.py", "vector_code.py", "crew.h", "bulk_manager.h")
 _FLAGS = ["-std=c++17", "-O2", "-fPIC", "-w", "-fno-strict-aliasing"]
 _VERILATED_FLAGS = ["-std=c++17", "-O2", "-O1", "-fPIC", "-w", "-DVERILATOR=1", "-DVM_COVERAGE=0",
                     "-DVM_SC=0", "-DVM_TRACE=0", "-DVM_TIMING=0", "-DNDEBUG"]

@@ -2,9 +2,11 @@
 """A library that was damaged in the cache is compiled again, and can be loaded."""
 
 import ctypes
+from pathlib import Path
 
 import pytest
 
+from hypercast.sim import library_build
 from hypercast.sim.library import load_library
 from hypercast.sim.library_build import BuildError, Design, build
 from tests.system.chips import WIDE
@@ -41,3 +43,8 @@ def test_what_does_not_compile(tmp_path, monkeypatch):
     monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
     with pytest.raises(BuildError, match=r"harness failed with exit status 1 \(log: .*harness.log"):
         build(design(tmp_path, "this is no C++"))
+
+
+def test_every_name_of_a_builder_is_a_source():
+    folder = Path(library_build.__file__).parent
+    assert [name for name in library_build._BUILDERS if not any(folder.glob(name))] == []
