@@ -110,3 +110,38 @@ def test_without_the_library(monkeypatch):
     monkeypatch.setitem(sys.modules, "pylibfst", None)
     with pytest.raises(ValueError, match=r"pip install 'hypercast-gcn\[fst\]'"):
         fst_library()
+
+
+@pytest.mark.parametrize(("unit", "power"), [
+    ("s", 0), ("ms", -3), ("us", -6), ("ns", -9), ("ps", -12), ("fs", -15)])
+@pytest.mark.parametrize(("number", "more"), [("1", 0), ("10", 1), ("100", 2)])
+def test_scales_of_time(unit, power, number, more, tmp_path):
+    write_fst([f"$timescale {number} {unit} $end\n", "$scope module a $end\n",
+               "$var wire 1 ! b $end\n", "$upscope $end $enddefinitions $end\n", "#1\n", "1!\n"],
+              tmp_path / "a.fst")
+    assert read_fst(tmp_path / "a.fst") == (power + more, {"a.b": {1: "1"}})
+
+
+def test_strings_are_strings(tmp_path):
+    write_fst(["$scope module a $end $var string 1 ! b $end $var wire 2 % c $end\n",
+               "$upscope $end $enddefinitions $end\n", "#1\n", "sADD,x=3 !\n", "b10 %\n"],
+              tmp_path / "a.fst")
+    file = pylibfst.lib.fstReaderOpen(str(tmp_path / "a.fst").encode())
+    _, signals = pylibfst.get_scopes_signals2(file)
+    pylibfst.lib.fstReaderClose(file)
+    assert {name: signal.length for name, signal in signals.by_name.items()} == {
+        "a.b": 0, "a.c": 2}
+
+
+def test_a_library_that_cannot_write_says_so(monkeypatch, tmp_path):
+    class Library:
+        def __getattr__(self, name):
+            return getattr(pylibfst.lib, name)
+
+        def fstWriterCreate(self, path, use_hierarchy):  # noqa: N802 - as the library has it
+            return pylibfst.ffi.NULL
+
+    monkeypatch.setattr(pylibfst, "lib", Library())
+    with pytest.raises(OSError, match=r"it cannot be written.*a\.fst"):
+        write_fst([], tmp_path / "a.fst")
+    assert not (tmp_path / "a.fst").exists()

@@ -44,3 +44,27 @@ def test_a_watchdog_is_an_error_even_if_all_arrived():
     run = replace(run_of([(0, 1), (0, 0), (1, 0), (2, 0)]), ending=Ending.TOTAL)
     with pytest.raises(NetworkError, match="watchdog TOTAL ended the run in cycle 4"):
         check_deliveries(*MESSAGES, run)
+
+
+@pytest.mark.parametrize("core", [0, 62, 63])
+@pytest.mark.parametrize("source", [0, 1, 63])
+def test_cores_of_the_largest_cube(core, source):
+    """Two messages in each of four planes, from one core to one: in order in each plane."""
+    planes = np.repeat(np.arange(4), 2)
+    sent = [source] * 8, [1 << (core ^ source)] * 8, planes
+    order = [6, 0, 2, 4, 5, 1, 7, 3]
+    run = replace(run_of([(message, core) for message in order]), injected=np.arange(8))
+    check_deliveries(*sent, run)
+    swapped = replace(run, message=np.array([6, 0, 2, 5, 4, 1, 7, 3]))
+    with pytest.raises(NetworkError, match=(
+            f"core {core} got message 5 from core {source} in plane 2, injected in cycle 5, before "
+            f"message 4 from core {source} in plane 2")):
+        check_deliveries(*sent, swapped)
+
+
+def test_messages_of_other_cores_and_planes_overtake():
+    """To one core from two neighbours of it in numbers, and in planes next to each other."""
+    sent = [3, 2, 3, 2], [1 << (5 ^ 3), 1 << (5 ^ 2)] * 2, [0, 3, 3, 0]
+    for order in ([3, 2, 1, 0], [2, 3, 0, 1]):
+        check_deliveries(*sent, replace(run_of([(message, 5) for message in order]),
+                                        injected=np.arange(4)))
