@@ -2,8 +2,8 @@
 """Speed at which the host makes mini-batches, and how many threads keep the device from waiting.
 
 Speeds are of the processor's time, so that other work of the machine matters less. So is the number
-of threads: the time of them all for a batch, by that of a step. GraphSAINT's subgraphs come again:
-each is drawn, and its messages compiled, once in a training. PyTorch Geometric, where it is
+of threads: the time of them all for a batch, over the time of a step. GraphSAINT's subgraphs come
+again: each is drawn, and its messages compiled, once in a training. PyTorch Geometric, where it is
 installed, and a sampler made of array operations sample the same graph in the same run. Edges count
 as looked at if a sampler has to read them: of GraphSAINT, all edges of a subgraph's vertices.
 """

@@ -42,7 +42,7 @@ class Flash:
     rate: str
 
 
-#: That of the Alveo cards.
+#: The flash memory of the Alveo cards.
 _ALVEO_FLASH = Flash(part="mt25qu01g-spi-x1_x2_x4", size=128, offset=0x0100_2000, rate="63.8")
 
 
@@ -50,7 +50,7 @@ _ALVEO_FLASH = Flash(part="mt25qu01g-spi-x1_x2_x4", size=128, offset=0x0100_2000
 class HbmBoard:
     """A board whose FPGA has two stacks of HBM2 of 4 GB: 32 pseudo-channels, on die 0.
 
-    Pins are those of the cards' public constraints and board files; the tests compare them with a
+    Pins are taken from the cards' public constraints and board files; the tests compare them with a
     second source and name both.
 
     Parameters

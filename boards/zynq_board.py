@@ -11,14 +11,14 @@ __all__ = ["ZYNQ_BOARDS", "ProcessingSystem", "ZynqBoard", "check_memory"]
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessingSystem:
-    """What Vivado calls the processor, its clocks, and its ports to and from the FPGA.
+    """Vivado's names of the processor, its clocks, and its ports to and from the FPGA.
 
     Parameters
     ----------
     ip : str
         The processor's IP.
     preset : str
-        What ``apply_bd_automation`` is told, so that memory and peripherals are those of the board.
+        Arguments of ``apply_bd_automation``, so that memory and peripherals suit the board.
     settings : dict
         Ports that are to be there, and how wide they are; and all that are not, since a board's
         preset may have switched them on.

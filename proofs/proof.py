@@ -17,11 +17,11 @@ class Proof:
     Parameters
     ----------
     block : str
-        Name of the block, that of its module.
+        Name of the block, which its module has, too.
     claim : str
         The property, in one line.
     size : str
-        For which parameters of the block; empty if it has none.
+        Parameters of the block that it holds for; empty if it has none.
     bench : callable
         Makes the ``Bench``.
     cycles : int or None

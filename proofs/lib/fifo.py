@@ -57,7 +57,7 @@ def assert_fifo(m: Module, inside: Inside, path: str, depth: int, followed: Foll
 
 def assert_buffered_fifo(m: Module, inside: Inside, path: str, depth: int,
                          followed: Followed) -> None:
-    """The invariant of a ``SyncFIFOBuffered``, likewise; ``followed`` is of all words inside."""
+    """Assert the invariant of a ``SyncFIFOBuffered``; ``followed`` is of all words inside."""
     level, ready = inside.signal(f"{path}inner_level"), inside.signal(f"{path}r_rdy")
     data = inside.signal(f"{path}r_data")
     consume = _assert_pointers(m, inside, path, depth - 1, level)

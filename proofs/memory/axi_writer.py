@@ -65,7 +65,7 @@ def _bench() -> Bench:
         Assert(~past(m, dut.quiesce) | ~axi.awvalid | past(m, axi.awvalid & ~axi.awready)),
     ]
 
-    # The invariant: words are those of the burst on its way, the runs that wait, and the last run.
+    # The invariant: words belong to the burst on its way, the runs that wait, and the last run.
     layout = data.StructLayout({"start": _CONFIG.address_width, "beats": range(BURST + 1)})
     run, left = data.View(layout, inside.signal("run")), inside.signal("left")
     following, level = inside.signal("following"), inside.signal("runs.level")

@@ -98,8 +98,8 @@ class _Watched:
     """An arbitrary flit that enters at most once, and where its copies have left the router.
 
     ``entered`` is high from the cycle after it came over ``arrival`` (injected: the number of
-    dimensions); ``ejected`` and ``sent[d]`` likewise for its copies. Asserts that each copy is of a
-    flit that entered, wanted by its destinations, right, and the only one.
+    dimensions); ``ejected`` and ``sent[d]`` are high from the cycle after its copies left. Asserts
+    that each copy is of a flit that entered, wanted by its destinations, right, and the only one.
     """
 
     def __init__(self, m: Module, config: Config, dut: Router) -> None:
