@@ -46,7 +46,7 @@ def check(config, optimiser="sgd", transport=None, vertices=75, smoothing=None):
 
     def train(group):
         model = models[group.rank].with_sample(parts[group.rank])
-        model.sample.rows_here.connect(group)
+        model.sample.rows_here.others.connect(group)
         device = ReferenceDevice(model) if group.rank else ChipDevice(
             transport or CxxrtlTransport(config), compile_pieces(model, config), model)
         try:
