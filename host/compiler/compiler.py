@@ -24,7 +24,6 @@ from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import LABELS, CapacityError
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
-from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
@@ -102,11 +101,11 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     tensors = number_entries(exponents, config)
     named = _entries(sampled=bool(capacity), ahead=ahead, pieces=pieces)
     digits = {} if capacity else gradient_digits(model, config)
-    program, starts = fit_program(lambda turns: Program.of(
+    program, starts = fit_program(lambda tiling, schedule: Program.of(
             layout, inputs=features.operand(layout.first_panels), tensors=tensors,
             messages=plan.messages, roots=plan.roots, digits=digits,
-            headroom=model.recipe.headroom_of, schedule=Schedule(), following=plan.following,
-            turns=turns), lambda program: program.emit(named), config.program_rows)
+            headroom=model.recipe.headroom_of, schedule=schedule, following=plan.following,
+            tiling=tiling), lambda program: program.emit(named), config, layout.vertices)
     job = assemble(model, layout, plan, program, starts, images, exponents)
     if ahead:
         job = _in_turns(job, ((SUMS, SUMS_AHEAD), *plan.pairs))

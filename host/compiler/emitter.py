@@ -7,7 +7,7 @@ strip, so that the schedule can overlap whatever is independent.
 """
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
@@ -129,7 +129,8 @@ class Emitter:
             for factor, other in factors:
                 self._multiply(phase, accumulators, factor, other, piece,
                                transposed=node.backward, feed=node.terms[0].dropout)
-            self._drain(phase, DrainSource.ARRAY, accumulators, (source, weights.name), node, piece)
+            self._drain(phase, DrainSource.ARRAY, accumulators, (source, weights.name), node, piece,
+                        piece.panel)
 
     def _pieces(self, source: Tensor, outer: int, inner: int, *, alone: bool) -> list[Piece]:
         """The pieces of a product with ``outer`` panels, each a sum over ``inner`` panels."""
@@ -142,8 +143,8 @@ class Emitter:
 
         return pieces_of(
             vertices.strips, outer, inner,
-            self.operands.panel_places(source) * self.regions[source].stride if alone else 0,
-            self.config,
+            self.operands.shared_entries(source) if alone else 0, self.config,
+            sweep=self.operands.tiling.sweep,
             # What is drained in this program comes panel by panel, of all rows.
             whole=int(source in self._drained),
             plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
@@ -171,6 +172,7 @@ class Emitter:
                     self.regions[source].channel, reading=left.memory,
                     ranked=self.is_ranked(feed)),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
+                family=self._family(source, Opcode.MATMUL, phase, weights.name, panel, first),
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=piece.rows.first, row_limit=piece.rows.rows,
                 channel=self.regions[source].channel, panels=count, panel=first,
@@ -184,17 +186,21 @@ class Emitter:
                  for term in node.terms]
         first, result = node.terms[0].rows, node.result
         strips = self.operands.vertices_of(result).strips
-        for panel, (index, strip) in itertools.product(
-                range(self.regions[first].panels), enumerate(strips)):
+        panels = range(self.regions[first].panels)
+        # Whatever multiplies the sums takes all panels of some rows.
+        by_strips = not node.backward or self.operands.tiling.backward_strips
+        for index, panel in itertools.product(range(len(strips)), panels) if by_strips else (
+                (index, panel) for panel in panels for index in range(len(strips))):
+            strip, common = strips[index], None if by_strips else panel
             accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
-                self._send(phase, accumulators, name, panel, messages[index])
+                self._send(phase, accumulators, name, panel, messages[index], common)
             factors = EDGES.in_pass(result.during), first.in_pass(result.during)
             self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, node,
-                        Piece(panel, strip))
+                        Piece(panel, strip), common)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
-              messages: PlacedMessages) -> None:
+              messages: PlacedMessages, common: int | None) -> None:
         """Add a panel's rows to the rows that messages lead to."""
         region = self.regions[source]
         self._prefetch(phase, messages)
@@ -205,6 +211,7 @@ class Emitter:
                 messages.load, region.channel, bypassed=not sent.memory,
                 indexed=messages.indexed),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
+            family=self._family(source, Opcode.AGGREGATE, phase, common),
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
             send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.indexed)
 
@@ -217,7 +224,8 @@ class Emitter:
             self._prefetched = True
 
     def _drain(self, phase: int, source: DrainSource, accumulators: Accumulators,
-               factors: tuple[Tensor, Tensor], node: Node, piece: Piece) -> None:
+               factors: tuple[Tensor, Tensor], node: Node, piece: Piece,
+               common: int | None) -> None:
         result = node.result
         region, vertices = self.regions[result], self.operands.vertices_of(result)
         panel, strip, rows = piece.panel, piece.strip, piece.rows
@@ -259,6 +267,7 @@ class Emitter:
                 ranked=self.is_ranked(node.dropout)),
             reads=reads, writes=writes, accumulators=accumulators,
             opens=None if entry in self._opened else entry,
+            family=self._family(result, Opcode.DRAIN, phase, common),
             vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
             channel=region.channel, address=region.panel(panel, rows.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
@@ -359,6 +368,10 @@ class Emitter:
         if panel == 0 and source in self._drained:
             firsts = list(range(count))
         return [(first, last - first) for first, last in pairwise([*firsts, count])]
+
+    def _family(self, name: Tensor, *common: Hashable) -> Name:
+        """What instructions on strips of a tensor have in common; None if there is one strip."""
+        return (name, *common) if len(self.operands.vertices_of(name).strips) > 1 else None
 
     @staticmethod
     def _weights(weights: Weights, panels: Iterable[int] | None = None) -> list[Name]:

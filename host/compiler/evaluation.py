@@ -19,7 +19,6 @@ from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.sample_plan import SamplePlan
-from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.state import weight_bank
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.array_types import IntMatrix
@@ -143,11 +142,11 @@ def _compile(model: InitialModel, config: Config, layers: range,
 
     exponents = initial_exponents(model)
     tensors = number_entries(exponents, config)
-    program, starts = fit_program(lambda turns: Program.of(
+    program, starts = fit_program(lambda tiling, schedule: Program.of(
             layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
             tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
-            headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns),
-            lambda program: _emit(program, layers, last=last), config.program_rows)
+            headroom=model.recipe.headroom_of, schedule=schedule, following=(), tiling=tiling),
+            lambda program: _emit(program, layers, last=last), config, layout.vertices)
     job = assemble(model, layout, plan, program, starts, images, exponents)
     verify(job)
     sources = {weight.source for number in layers for weight in network.weights(number)}

@@ -121,14 +121,17 @@ class GradientEmitter:
         strips: list[tuple[Strip | None, int]] = [
             (strip, entry) for strip, entry in zip(vertices.strips, vertices.entries, strict=True)
             if entry is not None]
-        if dropout or len(strips) < len(vertices.strips):
+        if (dropout and dropout.threshold) or len(strips) < len(vertices.strips):
             strips = [(None, vertices.entry)]
         for portion in weights.portions:
-            runs = self._runs(weights, portion, rows, columns, grouped=len(vertices.strips) == 1)
-            # A strip can stay in the operand buffer, and its right panel is read once.
-            for run, (strip, entry) in itertools.product(runs, strips):
+            runs = self._runs(weights, portion, rows, columns, [strip for strip, _ in strips])
+            # A strip can stay in the operand buffer, and its right panel is read once. Groups that
+            # take turns there are those of one strip.
+            for run, (strip, entry) in (
+                    itertools.product(runs, strips) if runs[0].start is None else
+                    ((run, one) for one in strips for run in runs)):
                 left = operands.left(rows, run.first, run.tiles, strip, vertices) \
-                    if run.start is None else operands.group(rows, run)
+                    if run.start is None else operands.group(rows, run, strip)
                 right = operands.right(columns, run.panel, strip)
                 with_sums = run.first == 0 and run.panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
@@ -176,9 +179,9 @@ class GradientEmitter:
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
             follows=follows, accumulators=self._reduction_group(group))
 
-    def _runs(self, weights: Weights, portion: Portion, rows: Tensor, columns: Tensor, *,
-              grouped: bool) -> list[Run]:
-        """The GRADIENTs of a portion; ``grouped`` if groups of left panels may take turns."""
+    def _runs(self, weights: Weights, portion: Portion, rows: Tensor, columns: Tensor,
+              strips: Sequence[Strip | None]) -> list[Run]:
+        """The GRADIENTs of a portion on each of ``strips``, or on all rows at once (None)."""
         emitter, operands = self.emitter, self.emitter.operands
         vertices, channel = operands.vertices_of(columns), emitter.regions[columns].channel
         tile = min(emitter.config.lanes, weights.height)
@@ -188,12 +191,18 @@ class GradientEmitter:
             for panel, part in weights.parts(portion.rows)]
 
         def cycles(run: Run, *, reading: bool) -> int:
-            return emitter.timing.gradient(
-                rows, vertices.count, run.first, run.tiles, self.digits[weights.name], channel,
-                reading=reading, bypassed=not operands.right(columns, run.panel).memory).cycles
+            bypassed = not operands.right(columns, run.panel).memory
+            return sum(emitter.timing.gradient(
+                rows, vertices.count_of(strip) if strip else vertices.count, run.first, run.tiles,
+                self.digits[weights.name], channel, reading=reading, bypassed=bypassed).cycles
+                for strip in strips)
 
-        return runs_of(parts, operands.starts(rows), operands.panel_places(rows) if grouped else 0,
-                       tile, cycles)
+        most = max(strip.rows if strip else vertices.rows for strip in strips)
+        held = operands.shared_entries(rows) // most
+        if most > emitter.config.accumulator_rows:
+            held = 0  # all rows are taken at once, though they are several strips
+        return runs_of(parts, operands.starts(rows), held, tile, cycles,
+                       kept=operands.buffer.panel_places(rows))
 
     def _reduction_group(self, number: int) -> Accumulators:
         """Accumulators of a reduction group."""

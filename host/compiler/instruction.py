@@ -77,6 +77,7 @@ class Instruction:
     after: list["Instruction"] = field(default_factory=list)
     follows: frozenset[Name] = frozenset()  # names that it may read while they are written
     chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
+    family: Name = None  # of those that differ in their strip of rows: equally urgent
     path: int = 0  # cycles from its start to the end of the program, at least
 
     @cached_property

@@ -20,6 +20,7 @@ from hypercast.host.compiler.operand_map import OperandMap, Parts
 from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.reduction import plan_reductions
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.tiling import PLAIN, Tiling
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import Vertices
 from hypercast.host.compiler.weights import Weights, first_panels
@@ -164,7 +165,7 @@ class Layout:
                 messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 headroom: Callable[[Tensor], int], schedule: Schedule,
-                following: Sequence[Vertices] = (), turns: bool = True) -> Emitter:
+                following: Sequence[Vertices] = (), tiling: Tiling = PLAIN) -> Emitter:
         """An ``Emitter`` with an empty schedule, once the input features are placed.
 
         Parameters
@@ -173,7 +174,7 @@ class Layout:
             How the array takes the input features.
         tensors, messages, roots, headroom, schedule
             As in ``Emitter``.
-        following, turns
+        following, tiling
             As in ``Operands``.
         """
         sparse = {} if self.words is None else {FEATURES: self.words}
@@ -182,7 +183,7 @@ class Layout:
             tensors=tensors, exponent_entry=self.network.exponent_entry, messages=messages,
             roots=roots,
             operands=place_operands(self.config, self.network, self.memory, self.vertices, inputs,
-                                    following, turns=turns, layers=self.layers,
+                                    following, tiling=tiling, layers=self.layers,
                                     shared=self.shared),
             timing=Timing(self.config, sparse), headroom=headroom, labels=self.labels,
             schedule=schedule)
@@ -220,20 +221,24 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
         if name.kind == Kind.MASK:
             memory.add_packed(name, 1, config.mask_rows, columns)
             continue
-        region = memory.matrix(name, _channel(graph, name), columns)
+        tiled = memory.rows_of(name) > config.accumulator_rows
+        region = memory.matrix(name, _channel(graph, name, tiled=tiled), columns)
         if name.kind in FORWARD:  # evaluation uses the same words
             memory.regions[name.in_pass(Pass.EVALUATION)] = region
 
 
-def _channel(graph: StepGraph, name: Tensor) -> int:
+def _channel(graph: StepGraph, name: Tensor, *, tiled: bool) -> int:
     """The memory channel of a matrix: operands that meet lie in different ones.
 
     Features are in channel 0, gradients in channel 1. But sums over neighbours are multiplied while
     more are summed, so they leave channel 0 to the features that are sent, and the gradients that
     meet them are there; LOSS writes to channel 1, whatever it meets. A gradient that is only sent
-    leaves channel 1 to edges and to what is made of it.
+    leaves channel 1 to edges and to what is made of it. A product that is only sent, and ``tiled``,
+    leaves channel 0 to what it is made of, which is read for many of its panels.
     """
     last = len(graph.network.layers)
+    if tiled and name.kind == Kind.COMBINED:
+        return 1
     if name.layer == last:
         return int(name.kind in BACKWARD)
     if name.kind == Kind.GRADIENT:
@@ -277,7 +282,7 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
                    vertices: Sequence[Vertices], inputs: Parts,
-                   following: Sequence[Vertices] = (), *, turns: bool = True,
+                   following: Sequence[Vertices] = (), *, tiling: Tiling = PLAIN,
                    layers: range = range(0), shared: bool = False) -> Operands:
     """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``.
 
@@ -285,7 +290,7 @@ def place_operands(config: Config, network: Network, memory: MemoryMap,
     """
     graph, layers = step_graph(network), layers or range(1, len(network.layers) + 1)
     return Operands(
-        regions=memory.regions, vertices=vertices, following=following, turns=turns,
+        regions=memory.regions, vertices=vertices, following=following, tiling=tiling,
         buffer=OperandMap(config, _left_operands(graph, memory, inputs, layers)),
         bypass=BypassMap(config, _bypassed_panels(graph, memory, vertices, layers,
                                                   shared=shared)))

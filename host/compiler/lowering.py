@@ -4,20 +4,27 @@
 Tensors are named as in ``reference.fixed_passes``.
 """
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import Self
 
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
+from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
+from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.tiling import PLAIN, SWEEPS, Tiling
 from hypercast.host.compiler.vertices import Vertices
 from hypercast.reference.network import Network
 from hypercast.reference.step_graph import Node, Op, StepGraph, step_graph
 from hypercast.reference.tensor import Kind, Pass, Tensor
+from hypercast.rtl.config import Config
+from hypercast.rtl.isa import Opcode
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program", "fit_program"]
@@ -60,7 +67,7 @@ class Program:
            messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            digits: Mapping[Tensor, int], headroom: Callable[[Tensor], int], schedule: Schedule,
-           following: Sequence[Vertices], turns: bool = True) -> Self:
+           following: Sequence[Vertices], tiling: Tiling = PLAIN) -> Self:
         """A program on a ``Layout`` with the input features placed; nothing is emitted yet.
 
         Parameters
@@ -69,12 +76,12 @@ class Program:
             Where everything lies.
         digits : dict
             As in ``GradientEmitter``; as many as an accumulator has where it says nothing.
-        inputs, tensors, messages, roots, headroom, schedule, following, turns
+        inputs, tensors, messages, roots, headroom, schedule, following, tiling
             As in ``Layout.emitter``.
         """
         emitter = layout.emitter(
             inputs=inputs, tensors=tensors, messages=messages, roots=roots, headroom=headroom,
-            schedule=schedule, following=following, turns=turns)
+            schedule=schedule, following=following, tiling=tiling)
         every = dict.fromkeys(layout.weights, layout.config.digits) | dict(digits)
         return cls(network=layout.network, emitter=emitter, ahead=layout.ahead,
                    gradient_emitter=GradientEmitter(emitter=emitter, digits=every))
@@ -88,6 +95,14 @@ class Program:
     def rows(self) -> int:
         """How many instructions there are."""
         return len(self.emitter.schedule.issued)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of all programs, one after the other, by the cycle model."""
+        issued = self.emitter.schedule.issued
+        halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
+        return sum(execute(issued[first:last], len(self.phases))[0]
+                   for first, last in pairwise([0, *halts]))
 
     def emit(self, names: Iterable[str]) -> dict[str, int]:
         """Emit these of the methods below, one after the other.
@@ -247,25 +262,43 @@ class Program:
         return self.phases.index(name)
 
 
-def fit_program(made: Callable[[bool], Program], emitted: Callable[[Program], dict[str, int]],
-                rows: int) -> tuple[Program, dict[str, int]]:
-    """A program of at most ``rows`` instructions, if there is one, and where its parts start.
+def fit_program(made: Callable[[Tiling, Schedule], Program],
+                emitted: Callable[[Program], dict[str, int]], config: Config,
+                vertices: Iterable[Vertices], trials: int = TRIALS,
+                ) -> tuple[Program, dict[str, int]]:
+    """The fastest program that there is room for, if there is one, and where its parts start.
 
-    Operands that take turns (``Operands``) take more instructions, so they do only where there is
-    room.
+    If rows are worked on in several strips, the cycle model chooses in what order, unless there
+    are no ``trials``.
+    Operands that take turns take more instructions, so they do only where there is room.
 
     Parameters
     ----------
     made : callable
-        Gives an empty program, whose operands may take turns or not.
+        Gives an empty program of a ``Tiling`` on a ``Schedule``.
     emitted : callable
         Emits it, and says where its parts start.
-    rows : int
-        Instructions that there is room for.
+    config : Config
+        Configuration of the chip, which has room for ``program_rows`` instructions.
+    vertices : iterable of Vertices
+        What the program's tensors have rows of.
+    trials : int
+        As in ``Schedule``.
     """
-    program = made(True)
+    def cycles(tiling: Tiling) -> float:
+        program = made(tiling, Schedule(trials=0))
+        emitted(program)
+        return program.cycles if program.rows <= config.program_rows else math.inf
+
+    tiling = PLAIN
+    if any(len(rows.strips) > 1 for rows in vertices):
+        tiling = Tiling(sweep=SWEEPS[-1])
+    if tiling != PLAIN and trials:
+        tiling = min((Tiling(sweep=sweep) for sweep in SWEEPS), key=cycles)
+        tiling = min((tiling, replace(tiling, backward_strips=False)), key=cycles)
+    program = made(tiling, Schedule(trials=trials))
     starts = emitted(program)
-    if program.rows > rows:
-        program = made(False)
+    if program.rows > config.program_rows:
+        program = made(replace(tiling, turns=False), Schedule(trials=trials))
         starts = emitted(program)
     return program, starts

@@ -173,9 +173,13 @@ class MemoryMap:
         self._used = [0, 0]
         self.regions: dict[str, Region] = {}
 
+    def rows_of(self, tensor: Tensor) -> int:
+        """Rows of a matrix or mask that a core has to hold at most."""
+        return self._rows[tensor.level]
+
     def matrix(self, tensor: Tensor, channel: int, columns: int) -> Region:
         """A matrix of ``columns`` columns, panel by panel."""
-        panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
+        panels, rows = -(-columns // self._config.lanes), self.rows_of(tensor)
         return self._add(tensor, channel, panels * rows, tensor=tensor, stride=rows,
                          columns=columns)
 
@@ -186,7 +190,7 @@ class MemoryMap:
 
     def add_packed(self, tensor: Tensor, channel: int, per_word: int, columns: int) -> Region:
         """One record a row and panel of ``columns``, ``per_word`` of them in a word."""
-        panels, rows = -(-columns // self._config.lanes), self._rows[tensor.level]
+        panels, rows = -(-columns // self._config.lanes), self.rows_of(tensor)
         return self._add(tensor, channel, panels * -(-rows // per_word), tensor=tensor, stride=rows)
 
     def labels(self, records: int, name: str = LABELS) -> Region:

@@ -74,8 +74,13 @@ class OperandMap:
         self._places: dict[Tensor, tuple[Parts, int, int]] = {}
         # Word-sparse matrices, to the panels that have an index.
         self._starts: dict[Tensor, tuple[int, ...]] = {}
+        self._tiled: set[Tensor] = set()
         used = 0
         for parts in wanted:
+            if parts.stride > config.accumulator_rows and (
+                    self._tiled or parts.total > config.operand_words):
+                self._tiled.add(parts.name)
+                continue
             if not parts.stride:
                 self._starts[parts.name] = parts.firsts
             free, held = config.operand_words - used, len(parts.sizes)
@@ -85,6 +90,7 @@ class OperandMap:
             if 0 < held and size <= free and parts.stride <= _MAXIMUM_STRIDE:
                 self._places[parts.name] = parts, used, held
                 used += size
+        self._used, self._words = used, config.operand_words
 
     def cuts(self, name: Tensor) -> tuple[int, ...]:
         """First panels of what an instruction may take together; empty for the whole matrix."""
@@ -114,6 +120,16 @@ class OperandMap:
         cuts = self.cuts(name)
         return cuts[1] if cuts and self._places[name][0].stride else 0
 
+    def shared_entries(self, name: Tensor) -> int:
+        """Entries in which parts of a dense matrix that does not fit can take turns."""
+        if name in self._tiled:
+            return self._words - self._used
+        return self.panel_places(name) * self._places[name][0].stride if name in self._places else 0
+
+    def is_tiled(self, name: Tensor) -> bool:
+        """Whether a dense matrix has several strips and does not fit: all such share a place."""
+        return name in self._tiled
+
     def share_place(self, name: Tensor, offset: int, stride: int, *, fill: bool) -> dict[str, int]:
         """Operands of an instruction on a part of a matrix that shares the matrix' place.
 
@@ -126,7 +142,7 @@ class OperandMap:
         fill : bool
             Whether the part is read from memory to fill the buffer, or there already.
         """
-        _, base, _ = self._places[name]
+        base = self._used if name in self._tiled else self._places[name][1]
         return {"operand": OperandSource.FILL if fill else OperandSource.BUFFER,
                 "operand_base": base + offset, "operand_stride": stride}
 

@@ -11,6 +11,7 @@ from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
 from hypercast.host.compiler.panel_groups import Run
 from hypercast.host.compiler.row_windows import Piece
+from hypercast.host.compiler.tiling import PLAIN, Tiling
 from hypercast.host.compiler.vertices import Strip, Vertices
 from hypercast.reference.tensor import Pass, Tensor
 from hypercast.rtl.isa import Bypass
@@ -21,6 +22,10 @@ __all__ = ["Operands", "Use"]
 Part: TypeAlias = tuple[Tensor, int, int]
 #: Rows of a part: the row table's entry of its vertices, the first of them, and how many.
 _Rows: TypeAlias = tuple[int, int, int]
+
+
+#: Name of what matrices share that have several strips and do not fit.
+_SHARED = ("operand", "shared")
 
 
 class Use(NamedTuple):
@@ -60,8 +65,8 @@ class Operands:
     following : sequence of Vertices
         Vertices of the next batch's input, and of its first layer's output; empty if a step does
         not work on it.
-    turns : bool
-        Whether parts of a left operand that does not fit the buffer take turns there.
+    tiling : Tiling
+        In what order parts of matrices are worked on that do not fit.
     """
 
     regions: dict[str, Region]
@@ -69,7 +74,7 @@ class Operands:
     buffer: OperandMap
     bypass: BypassMap
     following: Sequence[Vertices] = ()
-    turns: bool = True
+    tiling: Tiling = PLAIN
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, _Rows] = field(default_factory=dict)
     _resident: dict[Part, _Rows] = field(default_factory=dict)
@@ -91,14 +96,14 @@ class Operands:
         """Where a left operand's panels have to be parted, as ``OperandMap.cuts``."""
         return self.buffer.cuts(name.of_training)
 
-    def panel_places(self, name: Tensor) -> int:
-        """Panels for which the operand buffer has a place, of a dense left operand that does not
-        fit; else 0. What stays there for all programs leaves none.
+    def shared_entries(self, name: Tensor) -> int:
+        """Entries of the operand buffer in which parts of a dense left operand take turns that does
+        not fit; else 0. What stays there for all programs leaves none.
         """
-        if not self.turns:
+        if not self.tiling.turns:
             return 0
         stays = any(part[0].of_training == name.of_training for part in self._resident)
-        return 0 if stays else self.buffer.panel_places(name.of_training)
+        return 0 if stays else self.buffer.shared_entries(name.of_training)
 
     def starts(self, name: Tensor) -> tuple[int, ...]:
         """Where panels that are not the whole matrix have to be parted."""
@@ -140,14 +145,15 @@ class Operands:
         parts = self.parts(name, range(count), piece.strip)
         return self._share(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
 
-    def group(self, name: Tensor, run: Run) -> Use:
-        """The left operand of a GRADIENT of a group of panels, of all rows."""
+    def group(self, name: Tensor, run: Run, strip: Strip | None = None) -> Use:
+        """The left operand of a GRADIENT of a group of panels, of a strip of rows or of all."""
         region = self.regions[name]
-        fields = {"address": region.panel(run.first, 0)}
-        parts = self.parts(name, range(run.first, run.first + run.tiles))
+        first, stride = (strip.first, strip.rows) if strip else (0, region.stride)
+        fields = {"address": region.panel(run.first, first)}
+        parts = self.parts(name, range(run.first, run.first + run.tiles), strip)
         assert run.start is not None
-        offset = (run.first - run.start) * region.stride
-        return self._share(name, fields, parts, offset, region.stride, fill=run.fill)
+        offset = (run.first - run.start) * stride
+        return self._share(name, fields, parts, offset, stride, fill=run.fill)
 
     def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
                stride: int, *, fill: bool) -> Use:
@@ -158,7 +164,8 @@ class Operands:
         place = name.of_training
         fields |= {"stride": self.regions[name].stride,
                    **self.buffer.share_place(place, offset, stride, fill=fill)}
-        entries = _entries(self.parts(name, range(self.buffer.panel_places(place))))
+        entries = (_SHARED,) if self.buffer.is_tiled(place) else \
+            _entries(self.parts(name, range(self.buffer.panel_places(place))))
         for part in [part for part in self._present if part[0].of_training == place]:
             del self._present[part]
         if fill:

@@ -43,7 +43,7 @@ class Run(NamedTuple):
 
 
 def runs_of(parts: Sequence[Run], cuts: Sequence[int], held: int, tile: int,
-            cycles: Callable[..., int]) -> list[Run]:
+            cycles: Callable[..., int], *, kept: int) -> list[Run]:
     """Groups of panels that are reduced together, in the order of the fewest cycles.
 
     Parameters
@@ -59,12 +59,14 @@ def runs_of(parts: Sequence[Run], cuts: Sequence[int], held: int, tile: int,
         Reduction rows of a tile.
     cycles : callable
         Cycles of a ``Run``, ``reading`` from memory or not.
+    kept : int
+        First panels of the left operand that are in the operand buffer if groups take no turns.
     """
     plain = [run for part in parts for run in _cut_run(part, cuts, tile)]
     if not held:
         return plain
     groups = list(_group(parts, held, tile))
-    before = sum(cycles(run, reading=run.first >= held) for run in plain)
+    before = sum(cycles(run, reading=run.first >= kept) for run in plain)
     after = sum(cycles(run, reading=run.fill) for run in groups)
     return groups if after < _GAIN * before else plain
 

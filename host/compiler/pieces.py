@@ -25,6 +25,7 @@ from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.tiling import Tiling
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import FEATURES, Tensor
@@ -141,16 +142,17 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
         exponents = {name: value for name, value in exponents.items() if name in used}
     tensors = number_entries(exponents, config)
 
-    def empty(turns: bool) -> PieceProgram:
+    def empty(tiling: Tiling, schedule: Schedule) -> PieceProgram:
         program = PieceProgram.of(
             layout, inputs=features.operand(firsts) if features else Parts.dense(FEATURES, 0, 0),
             tensors=tensors, messages=plan.messages, roots=plan.roots,
             digits={} if capacity else gradient_digits(model, config),
-            headroom=model.recipe.headroom_of, schedule=Schedule(), following=(), turns=turns)
+            headroom=model.recipe.headroom_of, schedule=schedule, following=(), tiling=tiling)
         program.layers, program.shared = layers, shared
         return program
 
-    program, starts = fit_program(empty, lambda program: program.emit(PIECES), config.program_rows)
+    program, starts = fit_program(empty, lambda program: program.emit(PIECES), config,
+                                  layout.vertices)
     assert isinstance(program, PieceProgram)
     job = assemble(model, layout, plan, program, starts, images, exponents)
     verify(job)

@@ -16,6 +16,7 @@ from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.piece_program import PIECES, PieceProgram
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.tiling import Tiling
 from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST, Network
@@ -137,7 +138,7 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
         layout, inputs=inputs, messages=messages, roots=messages, digits={},
         tensors={name: place for place, name in enumerate(layer_entries(network, layers))},
         headroom=lambda name: 0, schedule=_CountedSchedule(), following=(),
-        turns=False)
+        tiling=Tiling(turns=False))
     if isinstance(program, PieceProgram):
         program.layers, program.shared = layers, bool(sources)
     try:

@@ -7,6 +7,7 @@ them before the next rows take their place.
 """
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from hypercast.host.compiler.vertices import Strip
@@ -47,7 +48,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, config: Config, *,
-              whole: int, plain: Callable[[Strip], int],
+              whole: int, sweep: int, plain: Callable[[Strip], int],
               windowed: Callable[[Strip, bool], int]) -> list[Piece]:
     """The pieces of a product, in the order in which they are made.
 
@@ -63,6 +64,8 @@ def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, 
         Configuration of the chip.
     whole : int
         First panels of the product that are made of whole strips in any case.
+    sweep : int
+        Panels of the product that are made at most while windows pass once; 0 for all.
     plain : callable
         Cycles of a panel of the product, of a whole strip.
     windowed : callable
@@ -71,21 +74,30 @@ def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, 
     rest = range(min(whole, results), results)
     windows = [(strip, window) for strip in strips for window in _windows(
         strip, entries // panels // config.mask_rows * config.mask_rows, config)]
-    if not _gain(windows, strips, len(rest), plain, windowed):
+    sweeps = _sweeps(rest, sweep or results)
+    if not _gain(windows, strips, sweeps, plain, windowed):
         return [Piece(panel, strip) for panel in range(results) for strip in strips]
     return [*(Piece(panel, strip) for panel in range(rest.start) for strip in strips),
-            *(Piece(panel, strip, window, panel == rest.start)
-              for strip, window in windows for panel in rest)]
+            *(Piece(panel, strip, window, panel == panels.start)
+              for panels in sweeps for strip, window in windows for panel in panels)]
 
 
-def _gain(windows: Sequence[tuple[Strip, Strip]], strips: Sequence[Strip], results: int,
+def _sweeps(panels: range, most: int) -> list[range]:
+    """Panels in runs of ``most``; the first run has what is left over."""
+    first = len(panels) % most
+    starts = [panels.start, *range(panels.start + first, panels.stop, most)]
+    return [range(start, stop) for start, stop in pairwise([*dict.fromkeys(starts), panels.stop])]
+
+
+def _gain(windows: Sequence[tuple[Strip, Strip]], strips: Sequence[Strip], sweeps: Sequence[range],
           plain: Callable[[Strip], int], windowed: Callable[[Strip, bool], int]) -> bool:
     """Whether windows take less cycles than strips, and are not too many."""
     if not windows or len(windows) > _MOST * len(strips):
         return False
+    results = sum(map(len, sweeps))
     before = results * sum(map(plain, strips))
-    after = sum(windowed(window, True) + (results - 1) * windowed(window, False)
-                for _, window in windows)
+    after = sum(len(sweeps) * windowed(window, True)
+                + (results - len(sweeps)) * windowed(window, False) for _, window in windows)
     return after < _GAIN * before
 
 

@@ -59,7 +59,7 @@ class Schedule:
             duration: Duration | None = None, reads: Iterable[Name] = (),
             writes: Iterable[Name] = (), follows: Iterable[Name] = (),
             accumulators: Accumulators | None = None, opens: Tensor | None = None,
-            label: Tensor | None = None, **operands: int) -> None:
+            label: Tensor | None = None, family: Name = None, **operands: int) -> None:
         """Add an instruction to the program, after the instructions that it depends on.
 
         Parameters
@@ -82,12 +82,15 @@ class Schedule:
             the field ``open``.
         label : Tensor, optional
             Entered into ``labels``.
+        family : hashable, optional
+            What instructions have in common that differ in their strip of rows only: they are
+            taken for equally urgent.
         **operands
             Fields of the instruction.
         """
         self._program.append(Instruction(
             opcode, duration or Duration(), set(reads), set(writes), accumulators, opens, label,
-            {**operands, **(fields or {})}, follows=frozenset(follows)))
+            {**operands, **(fields or {})}, follows=frozenset(follows), family=family))
 
     def halt(self, *, phase: int, step: int) -> None:
         """End the program; with ``step``, also the training step. Waits for every engine."""
@@ -155,6 +158,23 @@ def _find_dependencies(program: Sequence[Instruction]) -> None:
     for instruction in reversed(list(order)):
         rest = max((later.path for later in instruction.after), default=0)
         instruction.path = instruction.duration.cycles + instruction.duration.tail + rest
+    _level_paths(program)
+
+
+def _level_paths(program: Sequence[Instruction]) -> None:
+    """Give instructions of a family their mean path.
+
+    Edges are not evenly spread over strips. By its own path, the strip of most edges would come
+    first in every panel, so that no panel is complete before the last one is.
+    """
+    families: dict[Name, list[Instruction]] = {}
+    for instruction in program:
+        if instruction.family is not None:
+            families.setdefault(instruction.family, []).append(instruction)
+    for family in families.values():
+        mean = sum(instruction.path for instruction in family) // len(family)
+        for instruction in family:
+            instruction.path = mean
 
 
 def _chain(instruction: Instruction, writers: Mapping[Name, Instruction]) -> None:

@@ -16,6 +16,7 @@ from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.operand_map import Parts
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
+from hypercast.host.compiler.tiling import PLAIN, Tiling
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import LINEAR
@@ -106,9 +107,10 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    program, entries = fit_program(lambda turns: _program(workload, trials, turns=turns),
-                                   lambda program: _emit(program, workload),
-                                   workload.config.program_rows)
+    vertices = Vertices.of_layers(workload.vertices, workload.config, RowTable())
+    program, entries = fit_program(
+        lambda tiling, schedule: _program(workload, vertices, schedule, tiling),
+        lambda program: _emit(program, workload), workload.config, vertices, trials)
     issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
     named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
     cycles, spent = execute(issued, len(named))
@@ -125,7 +127,8 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
 
     The last layer's way forward ends with the loss.
     """
-    program = _program(workload, trials=1)
+    program = _program(workload, Vertices.of_layers(
+        workload.vertices, workload.config, RowTable()), Schedule(trials=1))
     program.layer_alone(number)
     issued = program.emitter.schedule.issued
     halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
@@ -148,10 +151,10 @@ def _emit(program: Program, workload: Workload) -> dict[str, int]:
     return entries
 
 
-def _program(workload: Workload, trials: int, *, turns: bool = True) -> Program:
+def _program(workload: Workload, vertices: Sequence[Vertices], schedule: Schedule,
+             tiling: Tiling = PLAIN) -> Program:
     """A program on the compiler's layout, but for edges and sparse features."""
     config, network = workload.config, workload.network
-    vertices = Vertices.of_layers(workload.vertices, config, RowTable())
     words = workload.words if workload.combines_first else None
     layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
     region = layout.memory.matrix(FEATURES, 0, network.features)
@@ -165,7 +168,7 @@ def _program(workload: Workload, trials: int, *, turns: bool = True) -> Program:
         messages=_messages(workload, vertices),
         roots=_messages(workload, vertices, roots=True) if step_graph(network).adds_rows else {},
         digits=workload.digits(network), headroom=Recipe().headroom_of,
-        schedule=Schedule(trials=trials), following=vertices[:2], turns=turns)
+        schedule=schedule, following=vertices[:2], tiling=tiling)
 
 
 def _messages(workload: Workload, vertices: Sequence[Vertices], *,

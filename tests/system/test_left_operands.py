@@ -15,6 +15,8 @@ from tests.system.chips import SLOW_MEMORY, GraphTraining, ModelTraining
 
 #: Compiled for other tests, too.
 CONFIG = SLOW_MEMORY
+#: The same chip, with room for less close to the array.
+STRIPS = CONFIG.replace(operand_words=128, program_rows=4096)
 
 
 def graph(vertices, features, seed=3):
@@ -62,6 +64,24 @@ def test_groups_of_panels(vertices, features, hidden, orders):
                              hidden=(hidden,))
     assert refilled(training, Opcode.GRADIENT)
     training.check()
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, features, hidden", [
+    (150, 50, 17),  # the last strip is shorter
+    (300, 40, 10),  # a panel of all rows does not fit the buffer
+])
+def test_groups_of_panels_of_strips(vertices, features, hidden, orders):
+    training = GraphTraining(graph=graph(vertices, features), config=STRIPS, orders=orders,
+                             hidden=(hidden,))
+    assert refilled(training, Opcode.GRADIENT)
+    training.check()
+
+
+@pytest.mark.parametrize("model", ["sage", "gin", "gcnii"])
+def test_other_models_in_strips(model):
+    ModelTraining(graph=graph(140, 40), config=STRIPS, variant=(model, {}), hidden=(20, 20),
+                  dropout=0.5).check()
 
 
 @pytest.mark.parametrize("model", ["sage", "gin"])

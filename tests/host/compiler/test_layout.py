@@ -113,6 +113,17 @@ def test_last_layers_are_kept_first():
     assert (sent, right) == ([False, True], [True, False])
 
 
+def test_a_product_that_is_only_sent_leaves_the_channel_of_what_it_is_made_of():
+    """If it has several strips: its left operand is read again and again meanwhile."""
+    model = small_model(small_graph(40))
+    for rows, channels in ((64, (0, 0)), (16, (0, 1))):
+        config = CONFIG.replace(accumulator_rows=rows)
+        memory = Layout.of(model.network, config, [Vertices.of(40, config, RowTable())] * 3,
+                           LabelFormat()).memory
+        assert (memory[Tensor(Kind.HIDDEN, 1)].channel,
+                memory[Tensor(Kind.COMBINED, 1)].channel) == channels
+
+
 #: Networks of every kind: model, what is added to it, and orders where they can be chosen.
 NETWORKS = [
     *(("gcn", {}, orders) for orders in product([COMBINE_FIRST, AGGREGATE_FIRST], repeat=3)),

@@ -21,6 +21,30 @@ def test_first_come_first_served():
     assert places.fields("dT2", 0, 0, fill=True)["operand_base"] == 40
 
 
+def test_matrices_of_several_strips_share_what_is_left():
+    """From the first that does not fit on, whether they would fit or not; others keep theirs."""
+    config = CONFIG.replace(accumulator_rows=16)
+    places = OperandMap(config, [
+        Parts.dense("dT2", 1, 17), Parts.dense("X", 4, 40), Parts.dense("H1", 1, 20),
+        Parts.dense("H2", 2, 10)])
+    assert [places.holds(name) for name in ("dT2", "X", "H1", "H2")] == [True, False, False, True]
+    assert [places.is_tiled(name) for name in ("dT2", "X", "H1", "H2")] == [
+        False, True, True, False]
+    assert [places.shared_entries(name) for name in ("dT2", "X", "H1", "H2", "H3")] == [
+        0, 64 - 17 - 20, 64 - 17 - 20, 0, 0]
+    assert places.cuts("X") == () and places.panel_places("X") == 0
+    for name in ("X", "H1"):
+        assert places.share_place(name, 3, 5, fill=False) == {
+            "operand": OperandSource.BUFFER, "operand_base": 17 + 20 + 3, "operand_stride": 5}
+
+
+def test_one_strip_that_does_not_fit_shares_with_nobody():
+    places = OperandMap(CONFIG, [Parts.dense("X", 2, 10), Parts.dense("H1", 5, 13)])
+    assert not places.is_tiled("H1") and places.shared_entries("H1") == 3 * 13
+    assert places.share_place("H1", 13, 4, fill=True) == {
+        "operand": OperandSource.FILL, "operand_base": 20 + 13, "operand_stride": 4}
+
+
 def test_all_of_the_buffer_can_be_used():
     assert OperandMap(CONFIG, [Parts.dense("X", 8, 8)]).holds("X")
 
@@ -90,7 +114,7 @@ sparse = st.lists(st.integers(1, 20), min_size=1, max_size=4).map(
 def test_places_are_apart_and_none_is_wasted(makers, size):
     """A matrix without a place would not have fitted behind those before it."""
     wanted = [make(f"X{number}") for number, make in enumerate(makers)]
-    config, used = CONFIG.replace(operand_words=size), []
+    config, used = CONFIG.replace(operand_words=size, accumulator_rows=64), []
     places = OperandMap(config, wanted)
     for parts in wanted:
         name, free, own = parts.name, size - len(used), []

@@ -9,10 +9,11 @@ from hypercast.host.compiler.panel_groups import Run, runs_of
 TILE = 4
 
 
-def runs(parts, held, *, cuts=(), memory=2, begin=0):
+def runs(parts, held, *, cuts=(), memory=2, begin=0, kept=None):
     """The runs with a memory that takes ``memory`` cycles for a tile."""
     return runs_of(parts, cuts, held, TILE,
-                   lambda run, reading: begin + run.tiles * (memory if reading else 1))
+                   lambda run, reading: begin + run.tiles * (memory if reading else 1),
+                   kept=held if kept is None else kept)
 
 
 def test_groups_take_turns():
@@ -20,6 +21,13 @@ def test_groups_take_turns():
     assert runs(parts, 3, cuts=(0, 3), memory=3) == [
         *(Run(panel, 0, 3, 20 * panel, 0, panel == 0) for panel in range(4)),
         *(Run(panel, 3, 2, 20 * panel + 12, 3, panel == 0) for panel in range(4))]
+
+
+def test_what_would_be_kept_without_groups_counts():
+    """Two right panels, a memory of two cycles: groups of 3 read 5 panels once, not twice."""
+    parts = [Run(panel, 0, 5, 20 * panel) for panel in range(2)]
+    assert runs(parts, 3, kept=0)[0].start == 0
+    assert all(run.start is None for run in runs(parts, 3, kept=5))
 
 
 def test_nothing_to_gain():

@@ -12,10 +12,10 @@ from tests.host.models import SMALL
 MASK = SMALL.mask_rows
 
 
-def pieces(strips, results, panels, entries, *, whole=0, memory=2):
+def pieces(strips, results, panels, entries, *, whole=0, sweep=0, memory=2):
     """The pieces with a memory that takes ``memory`` cycles for a word."""
     return pieces_of(
-        strips, results, panels, entries, SMALL, whole=whole,
+        strips, results, panels, entries, SMALL, whole=whole, sweep=sweep,
         plain=lambda strip: memory * strip.rows * panels,
         windowed=lambda rows, reading: (memory if reading else 1) * rows.rows * panels)
 
@@ -35,6 +35,21 @@ def test_what_is_drained_meanwhile_is_taken_whole():
     assert [(one.panel, one.fill) for one in rest] == [(1, True), (2, False)] * 2
 
 
+def test_panels_of_a_sweep_are_complete_before_the_next():
+    """Five panels, two at a time: the first sweep has what is left over."""
+    strips = [Strip(first=0, rows=2 * MASK), Strip(first=2 * MASK, rows=MASK)]
+    found = pieces(strips, 5, 4, 4 * MASK, sweep=2, memory=9)
+    assert [(one.panel, one.rows.first // MASK, one.fill) for one in found] == [
+        *((0, row, True) for row in range(3)),
+        *((panel, row, panel == 1) for row in range(3) for panel in (1, 2)),
+        *((panel, row, panel == 3) for row in range(3) for panel in (3, 4))]
+
+
+def test_windows_that_are_read_for_each_panel_gain_nothing():
+    strip = Strip(first=0, rows=2 * MASK)
+    assert pieces([strip], 3, 4, 4 * MASK, sweep=1) == [Piece(panel, strip) for panel in range(3)]
+
+
 @pytest.mark.parametrize("case", [
     {"results": 1},  # nothing is read twice
     {"entries": 0},  # it fits, or has no place
@@ -51,10 +66,10 @@ def test_none_without_a_gain(case):
 
 
 @given(st.lists(st.integers(1, 60), min_size=1, max_size=3), st.integers(1, 5), st.integers(1, 6),
-       st.integers(0, 200), st.integers(0, 1))
-def test_every_row_of_every_panel_once(sizes, results, panels, entries, whole):
+       st.integers(0, 200), st.integers(0, 1), st.integers(0, 7))
+def test_every_row_of_every_panel_once(sizes, results, panels, entries, whole, sweep):
     strips = [Strip(first=sum(sizes[:index]), rows=rows) for index, rows in enumerate(sizes)]
-    found = pieces(strips, results, panels, entries, whole=whole)
+    found = pieces(strips, results, panels, entries, whole=whole, sweep=sweep)
     made = [(piece.panel, row) for piece in found
             for row in range(piece.rows.first, piece.rows.first + piece.rows.rows)]
     assert sorted(made) == [(panel, row) for panel in range(results) for row in range(sum(sizes))]

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs keep their meaning in the order chosen, and every wait has a reason."""
 
+import itertools
 import time
 
 import pytest
@@ -181,6 +182,26 @@ def test_the_critical_path_goes_first():
         add(schedule, Opcode.LOSS, cycles, reads=[name])
     schedule.halt(phase=0, step=0)
     assert [label for _, label in schedule.labels] == ["long", "short"]
+
+
+@pytest.mark.parametrize("family", [None, "strips"])
+def test_a_family_is_equally_urgent(family):
+    """By its own path, the strip with the longest one comes first in both panels; as a family, the
+    first panel comes first."""
+    schedule = Schedule(trials=0)
+    for panel, (strip, cycles) in itertools.product(range(2), [("short", 10), ("long", 500)]):
+        accumulators = Accumulators(DrainSource.ARRAY)
+        add(schedule, Opcode.MATMUL, 50, accumulators=accumulators, label=(panel, strip),
+            family=family)
+        add(schedule, Opcode.DRAIN, 20, writes=[(panel, strip)], accumulators=accumulators)
+        add(schedule, Opcode.LOSS, cycles, reads=[(panel, strip)])
+    schedule.halt(phase=0, step=0)
+    panels = [panel for _, (panel, _) in schedule.labels]
+    strips = [strip for _, (_, strip) in schedule.labels]
+    if family:
+        assert panels == [0, 0, 1, 1]
+    else:
+        assert strips == ["long", "long", "short", "short"]
 
 
 @pytest.mark.parametrize(("reads", "chained"), [(["A"], True), (["A", "B"], False)])

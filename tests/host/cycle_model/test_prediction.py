@@ -115,9 +115,7 @@ def test_pipelined_batches_do_the_same_work_in_fewer_cycles():
     batch = Workload.of_statistics([2_000, 400, 90], [4_000, 900], Network.of_widths(
         [24, 16, 4], orders=AGGREGATE_FIRST), CONFIG, sampled=True)
     alone, pipelined = predict(batch), predict(replace(batch, pipelined=True))
-    # The two panels of sums that the operand buffer has room for come out of memory once.
-    assert pipelined.work == alone.work | {
-        "gradients_read": alone.work["gradients_read"] + 2 * 400}
+    assert pipelined.work == alone.work
     assert alone.bound <= pipelined.cycles < alone.cycles
 
 
