@@ -199,6 +199,10 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
     others = set().union(*(one.before for one in sharing if one not in adding)) - adding
     if sharing[0].operation.reduces:
         others = set()
+    elif sharing[0].family is not None:
+        # Of several strips, parts take turns in the operand buffer (``Tiling``). So what a further
+        # addition needs may have to wait for a reduction, which needs the other buffer.
+        others = set().union(*(one.before for one in sharing)) - set(sharing)
     if preceding:
         others = set().union(*(one.before for one in preceding)) | {
             one for one in preceding if one.operation.adds}

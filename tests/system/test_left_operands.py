@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Left operands that do not fit the operand buffer: parts of them take turns there, bit for bit."""
 
+import random
+
 import numpy as np
 import pytest
 
-from hypercast.host.compiler import panel_groups, row_windows
+from hypercast.host.compiler import lowering, panel_groups, row_windows
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Opcode, OperandSource, decode
-from tests.system.chips import SLOW_MEMORY, GraphTraining, ModelTraining
+from tests.system.chips import SLOW_MEMORY, VARIANTS, GraphTraining, ModelTraining
 
 #: Compiled for other tests, too.
 CONFIG = SLOW_MEMORY
@@ -89,6 +91,19 @@ def test_other_models_in_strips(model):
 def test_other_models(model, hidden):
     ModelTraining(graph=graph(60, 90), config=CONFIG, variant=(model, {}), hidden=hidden,
                   dropout=0.3).check()
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_order_gets_stuck(seed, monkeypatch):
+    """Whatever takes turns where, each program of strips can be issued to its end."""
+    draw = random.Random(seed)
+    monkeypatch.setattr(lowering, "SWEEPS", (draw.choice([0, 1, 2, 3]),))
+    config = STRIPS.replace(operand_words=draw.choice([32, 64, 256]))
+    training = ModelTraining(
+        graph=graph(draw.randint(40, 110), draw.randint(5, 50), seed), config=config,
+        variant=list(VARIANTS.values())[draw.randrange(len(VARIANTS))], hidden=(16, 16, 16),
+        dropout=draw.choice([0.0, 0.5]))
+    compile_job(training.model(), config)
 
 
 def test_a_program_that_would_be_too_long_lets_nothing_take_turns(monkeypatch):
