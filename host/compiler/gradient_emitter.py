@@ -125,8 +125,8 @@ class GradientEmitter:
             strips = [(None, vertices.entry)]
         for portion in weights.portions:
             runs = self._runs(weights, portion, rows, columns, [strip for strip, _ in strips])
-            # A strip can stay in the operand buffer, and its right panel is read once. Groups that
-            # take turns there are those of one strip.
+            # A strip can stay in the operand buffer, and its right panel is read once. Groups take
+            # turns there within a strip.
             for run, (strip, entry) in (
                     itertools.product(runs, strips) if runs[0].start is None else
                     ((run, one) for one in strips for run in runs)):
