@@ -50,7 +50,8 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
           as_json: bool) -> None:
     """Predict cycles, words and flits of a training step.
 
-    The step is on DATASET, or on a graph that is known by numbers only.
+    The step is on DATASET, or on a graph that is known by numbers only. If the configuration has no
+    room for it, a line says why, and what would help.
     """
     from hypercast.host.compiler.size_limits import check_sizes
     from hypercast.host.cycle_model.default_orders import default_orders
@@ -93,7 +94,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
     if as_json:
         print_json({
             "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
-            "work": prediction.work,
+            "shortages": prediction.shortages, "work": prediction.work,
             "phases": [{"name": str(phase.name), "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
     else:
@@ -111,3 +112,5 @@ def _print(workload: Workload, prediction: "Prediction", config: Config) -> None
     print_table(console, ("what", "of all cores"), [
         (counter.replace("_", " "), f"{amount:,}") for counter, amount in prediction.work.items()],
         "work of the step")
+    for shortage in prediction.shortages:
+        console.print(f"does not fit: {shortage}")

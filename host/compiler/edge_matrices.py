@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.sparse
 
-from hypercast.host.compiler.transposed import transpose_csr
+from hypercast.host.compiler.transpose import transpose_csr
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import LINEAR, Network
 

@@ -8,7 +8,7 @@ from hypercast.host.compiler.message_kernels import write_headers
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 
-__all__ = ["empty_edge_sets", "relocate"]
+__all__ = ["edge_set_words", "empty_edge_sets", "relocate"]
 
 
 def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, IntArray, IntArray]:
@@ -28,12 +28,17 @@ def empty_edge_sets(sizes: IntArray, config: Config) -> tuple[Words, IntArray, I
     ends : (cores * streams,) array of int64
         Where the edges of each stream end, in records.
     """
-    per_word, header = config.chunks, -(-(2 + 2 * config.streams) // config.chunks)
+    per_word, header = config.chunks, edge_set_words(0, config)
     words = len(sizes) * header + int((-(-sizes // per_word)).sum())
     images = np.zeros((words, per_word), dtype="<u4")
     starts, ends = np.empty(len(sizes), dtype=np.int64), np.empty(sizes.size, dtype=np.int64)
     write_headers(sizes, header, starts, ends, images)
     return images, starts, ends
+
+
+def edge_set_words(edges: int, config: Config) -> int:
+    """Words of an edge set with ``edges`` words of edges: there is a header before them."""
+    return -(-(2 + 2 * config.streams) // config.chunks) + edges
 
 
 def relocate(edge_set: Words, address: int, config: Config) -> Words:

@@ -17,7 +17,7 @@ from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.state import weight_bank
 from hypercast.host.compiler.verification import verify
@@ -143,7 +143,8 @@ def _compile(model: InitialModel, config: Config, layers: range,
     exponents = initial_exponents(model)
     tensors = number_entries(exponents, config)
     program, starts = fit_program(lambda tiling, schedule: Program.of(
-            layout, inputs=features.operand((0,)) if features else Parts.dense(FEATURES, 0, 0),
+            layout,
+            inputs=features.operand((0,)) if features else LeftOperand.dense(FEATURES, 0, 0),
             tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
             headroom=model.recipe.headroom_of, schedule=schedule, following=(), tiling=tiling),
             lambda program: _emit(program, layers, last=last), config, layout.vertices)

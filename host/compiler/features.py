@@ -9,7 +9,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, suggest
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
 from hypercast.reference.array_types import IntArray, IntMatrix
@@ -82,12 +82,12 @@ class Features:
             return None
         return np.stack([part.counts for part in self._sparse])
 
-    def operand(self, firsts: Sequence[int]) -> Parts:
-        """How the array takes them, in pieces that begin with panels ``firsts``: ``Parts``."""
+    def operand(self, firsts: Sequence[int]) -> LeftOperand:
+        """The features as the array takes them, in pieces that begin with panels ``firsts``."""
         words = self.words
         if words is None:
-            return Parts.dense(FEATURES, self._panels, self._rows)
-        return Parts.sparse(FEATURES, firsts, words)
+            return LeftOperand.dense(FEATURES, self._panels, self._rows)
+        return LeftOperand.sparse(FEATURES, firsts, words)
 
     def place(self, memory: MemoryMap, firsts: Sequence[int]) -> None:
         """Allocate the words, and indices if they are word-sparse.

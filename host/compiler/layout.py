@@ -16,7 +16,7 @@ from hypercast.host.compiler.memory_map import (
     require_capacity,
     second,
 )
-from hypercast.host.compiler.operand_map import OperandMap, Parts
+from hypercast.host.compiler.operand_map import LeftOperand, OperandMap
 from hypercast.host.compiler.operands import Operands
 from hypercast.host.compiler.reduction import plan_reductions
 from hypercast.host.compiler.schedule import Schedule
@@ -161,7 +161,7 @@ class Layout:
         return first_panels([self.weights[weight.name] for weight in self.network.inputs
                              if weight.name in self.weights], self.config)
 
-    def emitter(self, *, inputs: Parts, tensors: Mapping[Tensor, int],
+    def emitter(self, *, inputs: LeftOperand, tensors: Mapping[Tensor, int],
                 messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
                 headroom: Callable[[Tensor], int], schedule: Schedule,
@@ -170,7 +170,7 @@ class Layout:
 
         Parameters
         ----------
-        inputs : Parts
+        inputs : LeftOperand
             How the array takes the input features.
         tensors, messages, roots, headroom, schedule
             As in ``Emitter``.
@@ -281,10 +281,10 @@ def place_weights(network: Network, memory: MemoryMap, config: Config, words: in
 
 
 def place_operands(config: Config, network: Network, memory: MemoryMap,
-                   vertices: Sequence[Vertices], inputs: Parts,
+                   vertices: Sequence[Vertices], inputs: LeftOperand,
                    following: Sequence[Vertices] = (), *, tiling: Tiling = PLAIN,
                    layers: range = range(0), shared: bool = False) -> Operands:
-    """Choose what stays close to the engines; ``inputs`` are the features' ``Parts``.
+    """Choose what stays close to the engines; ``inputs`` are the features' ``LeftOperand``.
 
     ``layers`` and ``shared`` as in ``Layout``. What comes from outside is in memory only.
     """
@@ -296,8 +296,8 @@ def place_operands(config: Config, network: Network, memory: MemoryMap,
                                                   shared=shared)))
 
 
-def _left_operands(graph: StepGraph, memory: MemoryMap, inputs: Parts,
-                   layers: range) -> Iterator[Parts]:
+def _left_operands(graph: StepGraph, memory: MemoryMap, inputs: LeftOperand,
+                   layers: range) -> Iterator[LeftOperand]:
     """The matrices that the array reads more than once, of those that have a place in memory."""
     if graph.forward[0].terms[0].op == Op.MULTIPLY:
         yield inputs
@@ -307,7 +307,7 @@ def _left_operands(graph: StepGraph, memory: MemoryMap, inputs: Parts,
     for name in dict.fromkeys(name for name in names if name in memory.regions):
         if name != FEATURES:
             region = memory[name]
-            yield Parts.dense(name, region.panels, region.stride)
+            yield LeftOperand.dense(name, region.panels, region.stride)
 
 
 def _bypassed_panels(graph: StepGraph, memory: MemoryMap, vertices: Sequence[Vertices],

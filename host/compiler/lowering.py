@@ -15,7 +15,7 @@ from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import PLAIN, SWEEPS, Tiling
@@ -63,7 +63,7 @@ class Program:
     phases: list[PhaseName] = field(default_factory=list)
 
     @classmethod
-    def of(cls, layout: Layout, *, inputs: Parts, tensors: Mapping[Tensor, int],
+    def of(cls, layout: Layout, *, inputs: LeftOperand, tensors: Mapping[Tensor, int],
            messages: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            roots: Mapping[tuple[int, bool], Sequence[PlacedMessages]],
            digits: Mapping[Tensor, int], headroom: Callable[[Tensor], int], schedule: Schedule,

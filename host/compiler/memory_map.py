@@ -20,6 +20,7 @@ __all__ = [
     "Listing",
     "MemoryMap",
     "Region",
+    "describe_shortage",
     "index_name",
     "remedy",
     "require_capacity",
@@ -85,10 +86,17 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
     CapacityError
         If it is below ``needed``; names a value that is not, if the design supports one.
     """
+    if shortage := describe_shortage(config, field, needed, why, otherwise):
+        raise CapacityError(shortage)
+
+
+def describe_shortage(config: Config, field: str, needed: int, why: str,
+                      otherwise: str = "") -> str:
+    """What is too small, and the remedy, as text; empty if ``require_capacity`` raises nothing."""
     if needed <= getattr(config, field):
-        return
-    raise CapacityError(f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
-                        f"{remedy(config, field, needed)}{otherwise and f'; or {otherwise}'}")
+        return ""
+    return (f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
+            f"{remedy(config, field, needed)}{otherwise and f'; or {otherwise}'}")
 
 
 class Listing(StrEnum):

@@ -12,15 +12,15 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import Opcode, OperandSource, largest
 
-__all__ = ["OperandMap", "Parts"]
+__all__ = ["LeftOperand", "OperandMap"]
 
 #: Entries from panel to panel that an instruction can name.
 _MAXIMUM_STRIDE = largest(Opcode.MATMUL, "operand_stride")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Parts:
-    """How the panels of a left operand are taken: in what pieces, and with how many entries.
+class LeftOperand:
+    """A matrix as the array takes it: in what pieces, and with how many entries.
 
     Parameters
     ----------
@@ -66,12 +66,12 @@ class OperandMap:
     ----------
     config : Config
         Gives ``operand_words``.
-    wanted : iterable of Parts
+    wanted : iterable of LeftOperand
         Left operands that are read more than once.
     """
 
-    def __init__(self, config: Config, wanted: Iterable[Parts]) -> None:
-        self._places: dict[Tensor, tuple[Parts, int, int]] = {}
+    def __init__(self, config: Config, wanted: Iterable[LeftOperand]) -> None:
+        self._places: dict[Tensor, tuple[LeftOperand, int, int]] = {}
         # Word-sparse matrices, to the panels that have an index.
         self._starts: dict[Tensor, tuple[int, ...]] = {}
         self._tiled: set[Tensor] = set()

@@ -19,7 +19,7 @@ from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import fit_program
 from hypercast.host.compiler.memory_map import LABELS, RANKS
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, part_name
 from hypercast.host.compiler.reduction import gradient_digits
@@ -144,7 +144,8 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
 
     def empty(tiling: Tiling, schedule: Schedule) -> PieceProgram:
         program = PieceProgram.of(
-            layout, inputs=features.operand(firsts) if features else Parts.dense(FEATURES, 0, 0),
+            layout,
+            inputs=features.operand(firsts) if features else LeftOperand.dense(FEATURES, 0, 0),
             tensors=tensors, messages=plan.messages, roots=plan.roots,
             digits={} if capacity else gradient_digits(model, config),
             headroom=model.recipe.headroom_of, schedule=schedule, following=(), tiling=tiling)

@@ -13,7 +13,7 @@ from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.piece_program import PIECES, PieceProgram
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import Tiling
@@ -125,10 +125,10 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
     layout = Layout.of(network, config, vertices, LabelFormat(), layers=layers,
                        kept="train" not in names, shared_rows=max(
                            (one.rows for one in others), default=0))
-    inputs = Parts.dense(FEATURES, 0, 0)
+    inputs = LeftOperand.dense(FEATURES, 0, 0)
     if network.reads_features(layers):
         region = layout.memory.matrix(FEATURES, 0, network.features)
-        inputs = Parts.dense(FEATURES, region.panels, region.stride)
+        inputs = LeftOperand.dense(FEATURES, region.panels, region.stride)
     messages = {
         (number, backward): [PlacedMessages(0, 0, _NO_LOAD)] * len(
             vertices[number - backward].strips)

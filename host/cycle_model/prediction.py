@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Predicts a training step: its program, and when the controller would issue each instruction."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.emitter import PlacedMessages
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.instruction import Issued
@@ -13,7 +15,8 @@ from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program, fit_program
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.memory_map import describe_shortage
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import PLAIN, Tiling
@@ -75,11 +78,15 @@ class Prediction:
         What it consists of.
     work : dict
         Counter to its value, all cores together.
+    shortages : list of str
+        Why the step cannot be loaded, and the remedies. Words of memory are counted for SGD, and
+        with one set of edges for both passes, so an empty list does not promise that all fits.
     """
 
     cycles: int
     phases: list[PredictedPhase]
     work: dict[str, int]
+    shortages: list[str]
 
     @property
     def loads(self) -> dict[str, float]:
@@ -119,7 +126,32 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
         work = _work(one for one in issued if one.operands["phase"] == number)
         phases.append(PredictedPhase(name=name, cycles=spent[number],
                                      loads=_loads(work, workload.config)))
-    return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)))
+    return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)),
+                      shortages=_find_shortages(program, workload))
+
+
+def _find_shortages(program: Program, workload: Workload) -> list[str]:
+    """What the configuration has too little of, for a program and what lies in memory."""
+    config, emitter = workload.config, program.emitter
+    used = [0, 0]
+    for name, region in emitter.regions.items():
+        if name != FEATURES:
+            used[region.channel] = max(used[region.channel], region.address + region.words)
+    features = emitter.regions[FEATURES]
+    words = workload.words if workload.combines_first else None
+    used[features.channel] = features.address + (
+        features.words if words is None else int(words.sum(axis=1).max()))
+    lists = {placed.edge_set: placed.load
+             for user in (emitter.messages, emitter.roots) for strips in user.values()
+             for placed in strips}
+    used[1] += (1 + workload.ahead) * sum(
+        math.ceil(load.rows * config.send_record_width / config.word_width)
+        + edge_set_words(load.words, config) for load in lists.values())
+    channel = used.index(max(used))
+    needs = (("program_rows", program.rows, "the program has that many instructions"),
+             ("channel_words", max(used),
+              f"memory channel {channel} of a core holds that many words at least"))
+    return [text for need in needs if (text := describe_shortage(config, *need))]
 
 
 def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
@@ -158,8 +190,8 @@ def _program(workload: Workload, vertices: Sequence[Vertices], schedule: Schedul
     words = workload.words if workload.combines_first else None
     layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
     region = layout.memory.matrix(FEATURES, 0, network.features)
-    inputs = Parts.dense(FEATURES, region.panels, region.stride) if words is None else \
-        Parts.sparse(FEATURES, layout.first_panels, words)
+    inputs = LeftOperand.dense(FEATURES, region.panels, region.stride) if words is None else \
+        LeftOperand.sparse(FEATURES, layout.first_panels, words)
     placed = [name for name in layout.memory.regions if isinstance(name, Tensor)]
     entries = {EDGES, ONE, *NEXT_ENTRIES, *map(network.exponent_entry, (*placed, *layout.weights))}
     return Program.of(

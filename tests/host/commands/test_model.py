@@ -2,6 +2,7 @@
 """``hypercast model``: what it prints, what it refuses."""
 
 import json
+import re
 
 import pytest
 
@@ -18,6 +19,20 @@ def test_table():
     text = run("model", *GRAPH).stdout
     for part in ("4 cores, 4 lanes", "forward 1", "update 2", "limited by", "array words"):
         assert part in text
+
+
+def test_what_does_not_fit_is_said_with_a_remedy():
+    small, large = (["--vertices", 9000, "--edges", 30000, "--layers", "20,8,3", "--preset", "test",
+                     *more] for more in ([], ["-P", "program_rows=8192", "-P",
+                                              "channel_words=131072"]))
+    assert predicted(*large)["shortages"] == []
+    assert "does not fit" not in run("model", *large).stdout
+    rows, words = predicted(*small)["shortages"]
+    assert re.fullmatch(r"program_rows is 256, but \d+ are needed: .*; raise program_rows to \d+ "
+                        r"\(-P program_rows=\d+\)", rows)
+    assert re.fullmatch(r"channel_words is 4096, but \d+ are needed: memory channel [01] .*", words)
+    text = run("model", *small).stdout
+    assert f"does not fit: {rows}" in text and f"does not fit: {words}" in text
 
 
 def test_data_set():

@@ -9,7 +9,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.memory_map import Listing, MemoryMap, index_name
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, unpack_panels
 from hypercast.host.compiler.sparse_words import index_words
 from hypercast.reference.network import AGGREGATE_FIRST, Network
@@ -84,7 +84,7 @@ def test_dense_words(form):
     found, memory, images = placed(form(values), 6, SMALL, word_sparse=False)
     region = memory[FEATURES]
     assert (region.channel, region.columns, region.words, found.words) == (0, 5, 18, None)
-    assert found.operand([0]) == Parts.dense(FEATURES, 3, 6)
+    assert found.operand([0]) == LeftOperand.dense(FEATURES, 3, 6)
     others = [[] for _ in range(2)]
     fill_dense(form(values), region, others, SMALL)
     for core, (image, other) in enumerate(zip(images, others, strict=True)):
@@ -101,7 +101,7 @@ def test_sparse_words(form):
     firsts, config = (0, 10, 33), SMALL.replace(lanes=2)
     found, memory, images = placed(form(values), 16, config, firsts)
     indices = {0: 45, 10: 23, 33: 12}
-    assert found.operand(firsts) == Parts.sparse(FEATURES, firsts, found.words)
+    assert found.operand(firsts) == LeftOperand.sparse(FEATURES, firsts, found.words)
     assert memory[FEATURES].channel == 0
     assert memory[FEATURES].words == max(len(image[FEATURES]) for image in images)
     for first, panels in indices.items():

@@ -10,7 +10,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout, place_operands, place_weights
 from hypercast.host.compiler.memory_map import CapacityError, MemoryMap
-from hypercast.host.compiler.operand_map import Parts
+from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import MODELS, model_network
@@ -106,7 +106,7 @@ def test_last_layers_are_kept_first():
     layout = Layout.of(model.network, config, [Vertices.of(12, config, RowTable())] * 4,
                        LabelFormat.of(model))
     places = place_operands(config, model.network, layout.memory, layout.vertices,
-                            Parts.dense(FEATURES, 3, 6)).bypass
+                            LeftOperand.dense(FEATURES, 3, 6)).bypass
     sent, right = ([places.base(target, Tensor(kind, number), 0) is not None for number in (1, 3)]
                    for target, kind in ((Bypass.SEND, Kind.COMBINED),
                                         (Bypass.RIGHT, Kind.COMBINED_GRADIENT)))

@@ -1,19 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The cycle model counts the work exactly, and its parts add up."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from hypercast.benches.steps import synthetic_graph
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model import prediction
 from hypercast.host.cycle_model.aggregations import DEGREE_LAWS
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.training.prepare import prepare
-from hypercast.reference.models import model_network
+from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
@@ -32,6 +35,36 @@ def test_phases_add_up(orders):
     prediction = predict(workload(orders)[0])
     assert sum(phase.cycles for phase in prediction.phases) == prediction.cycles
     assert prediction.cycles > prediction.bound > 0
+
+
+@pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
+@pytest.mark.parametrize("vertices, features", [(70, 9), (300, 20)])
+def test_what_is_short_is_what_the_compiler_refuses(name, vertices, features):
+    """Program rows and words of memory, to the last one, where a set of edges serves both passes.
+    """
+    config = CONFIG.replace(program_rows=4096, channel_words=1 << 16, weight_rows=1024)
+    model = prepare(synthetic_graph(vertices, 3 * vertices, features, 3),
+                    model_network(name, features, (6,), 3),
+                    Recipe(epochs=1, optimiser="sgd", normalisation=MODELS[name].normalisation))
+    job = compile_job(model, config)
+    symmetric = name != "sage"  # which has means
+    used = max(region.address + region.words for region in job.regions.values())
+    assert predict(Workload.of_model(model, config)).shortages == []
+    small = config.replace(channel_words=1 << (used - 1).bit_length() - 1)
+    [found] = predict(Workload.of_model(model, small)).shortages
+    with pytest.raises(CapacityError) as refusal:
+        compile_job(model, small)
+    words, needed, channel = re.match(
+        r"channel_words is (\d+), but (\d+) are needed: memory channel (\d) ", found).groups()
+    assert int(words) == small.channel_words < int(needed) <= used
+    if symmetric:
+        assert int(needed) == used and f"{used} are needed: memory channel {channel} " in str(
+            refusal.value)
+    short = config.replace(program_rows=32)
+    [found] = predict(Workload.of_model(model, short)).shortages
+    with pytest.raises(CapacityError) as refusal:
+        compile_job(model, short)
+    assert str(refusal.value) == found
 
 
 def test_work_is_that_of_the_matrices():

@@ -6,7 +6,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.transposed import transpose_csr
+from hypercast.host.compiler.transpose import transpose_csr
 
 
 @given(st.integers(1, 40), st.integers(1, 40), st.integers(0, 200), st.integers(0, 999))
