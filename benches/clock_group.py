@@ -46,7 +46,7 @@ class Recorder(Group):
     Attributes
     ----------
     actions : list of Action
-        Its actions in the last step.
+        The device's actions in the last step.
     """
 
     def __init__(self) -> None:

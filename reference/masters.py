@@ -21,7 +21,7 @@ def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
     values : array
         Real numbers from -32 to 32, that just excluded.
     name : str
-        Their name in messages.
+        The values' name in messages.
 
     Raises
     ------

@@ -31,7 +31,7 @@ class NamedModel:
     normalisation : str
         Normalisation of edge weights that it is defined with.
     own : str
-        Its own way in place of residual connections and jumping knowledge; empty if it can have
+        The way a model has in place of residual connections and jumping knowledge; empty if it has
         these. Then all of its layers have dropout, linear ones, too.
     counted : str
         The parts that have its hidden widths, if they are not convolutions.

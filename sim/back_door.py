@@ -21,7 +21,7 @@ class BackDoor:
     Parameters
     ----------
     name : str
-        Its name in messages.
+        The memory's name in messages.
     banks : list of numpy.ndarray
         Writable ``uint32`` views (words, pieces of 32 bits) of the banks' contents: word ``n`` is
         in bank ``n mod len(banks)``.

@@ -197,10 +197,12 @@ class GradientEmitter:
                 self.digits[weights.name], channel, reading=reading, bypassed=bypassed).cycles
                 for strip in strips)
 
-        most = max(strip.rows if strip else vertices.rows for strip in strips)
-        held = operands.shared_entries(rows) // most
-        if most > emitter.config.accumulator_rows:
-            held = 0  # all rows are taken at once, though they are several strips
+        entries = operands.shared_entries(rows)
+        if strips == [None] and len(vertices.strips) > 1:
+            entries = 0  # all rows are taken at once, though they are several strips
+        # The left operand may have more rows than are summed over: of other devices, say.
+        held = entries and entries // max(
+            strip.rows if strip else emitter.regions[rows].stride for strip in strips)
         return runs_of(parts, operands.starts(rows), held, tile, cycles,
                        kept=operands.buffer.panel_places(rows))
 

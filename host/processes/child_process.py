@@ -219,7 +219,7 @@ class Parent(Connection):
             del message
 
     def receive(self) -> Any:
-        """Its next message; waits for it."""
+        """The child's next message; waits for it."""
         kind, content = self._received.get()
         if kind == Kind.ERROR:
             raise content

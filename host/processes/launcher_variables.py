@@ -43,7 +43,7 @@ class Started(NamedTuple):
     Attributes
     ----------
     rank : int
-        Its rank, from 0.
+        The process's rank, from 0.
     size : int
         Number of processes; 0 if it is not given.
     variable : str

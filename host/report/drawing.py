@@ -53,7 +53,7 @@ def picture(draw: Callable[[Run], Figure], run: Run, name: str, title: str) -> s
     name : str
         Unique in the page.
     title : str
-        Its contents, for people who cannot see it.
+        The drawing's contents, for people who cannot see it.
     """
     buffer = io.StringIO()
     with matplotlib.rc_context({**_STYLE, "svg.hashsalt": name}):

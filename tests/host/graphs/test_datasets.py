@@ -245,7 +245,7 @@ def test_planetoid_validates_on_the_next_500(folder, known, validation):
 
 @pytest.mark.parametrize(("last", "fits"), [(17, True), (18, False)])
 def test_planetoid_leaves_out_less_than_half(folder, last, fits):
-    """Of 6 and 3 vertices: at most as many again have neither features nor label."""
+    """At most as many vertices as the 6 and 3 with data have neither features nor label."""
     write(folder, "test.index", f"{last}\n6\n7\n".encode())
     if fits:
         assert Graph(**load_planetoid(folder)).vertices == 18

@@ -165,7 +165,7 @@ def test_words_of_a_result(columns, vertices, words):
 
 
 def test_words_of_lists():
-    """Those of edges, a word for each of the streams, and the records of the rows that are sent."""
+    """Words of edges, a word for each of the streams, and the records of the rows that are sent."""
     config = BOARD.config
     for targets, sources, edges in ((100, 300, 900), (1000, 40, 2000)):
         loads = Expected([sources, targets], [edges], config, "power").loads(1, False)

@@ -80,7 +80,7 @@ def test_versions_of_weights_need_more():
 @pytest.mark.parametrize("most", [1, 2, 3, 9])
 @pytest.mark.parametrize("micro_batches", [1, 2, 4])
 def test_edges_are_there_for_each_micro_batch_in_flight(most, micro_batches):
-    """Of which there are never more than a step has, and one without a pipeline."""
+    """Never more are in flight than a step has, and one without a pipeline."""
     model = replace(MODEL, recipe=replace(MODEL.recipe, micro_batches=micro_batches))
     boards, edges = cluster(1 << 20), model.sample.edges
     runs = [range(1, 3), range(3, 4)]

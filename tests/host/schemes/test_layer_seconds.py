@@ -71,7 +71,7 @@ def test_counts_are_rounded_to_six_bits():
 
 
 def test_layers_of_a_sample_have_the_vertices_of_their_levels():
-    """Those of a whole graph all have the same; Adam and clocks change what they take."""
+    """Layers of a whole graph all have the same rows; Adam and clocks change what they take."""
     network = Network.of_widths((40, 33, 8))
     edges = Graph.load("blocks").normalise("symmetric")
     whole = without_values(network, 16, edges)
