@@ -31,5 +31,5 @@ class Tiling:
     backward_strips: bool = True
 
 
-#: That of rows in one strip.
+#: The tiling of rows in one strip.
 PLAIN = Tiling()
