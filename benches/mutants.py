@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from hypercast.benches.figure import Figure
 from hypercast.benches.mirrored_tests import mirrored_tests, own_test
@@ -29,6 +29,8 @@ __all__ = ["run"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+#: Module to its tests.
+_Tests: TypeAlias = Mapping[Path, tuple[Path, ...]]
 
 #: Mutants that count, and how many of each folder are among them.
 _MUTANTS, _LEAST = 300, 10
@@ -74,25 +76,33 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     Raises
     ------
     ToolError
-        If a test fails without any mutant, or a module has none.
+        If a test fails without any mutant, or a module has none but slow ones.
     """
     root = checkout()
     modules = [path.relative_to(root) for package in _USERS
                for path in sorted((root / package).rglob("*.py"))]
-    tests = mirrored_tests(root, modules)
-    mutated = [module for module in modules if _folder(module) and module.name != "__init__.py"]
-    if untested := [str(module) for module in mutated if not tests[module]]:
-        raise ToolError(f"neither these nor what imports them have tests: {', '.join(untested)}")
-    trials = _draw(root, mutated, seed)
+    found = mirrored_tests(root, modules)
+    tests: _Tests = {module: found[module] for module in modules
+                     if _folder(module) and module.name != "__init__.py"}
+    _require_tests(tests)
+    trials = _draw(root, [*tests], seed)
     with tempfile.TemporaryDirectory(prefix="hypercast-mutants-") as folder:
-        laboratory = _Laboratory(root, Path(folder), tests, progress)
+        laboratory = _Laboratory(root, Path(folder), progress)
+        tests = laboratory.select(tests)
+        _require_tests(tests)
         counted: list[tuple[_Trial, bool]] = []  # trials and whether they were caught
         while len(counted) < _MUTANTS:
             some = [trial for trial, _ in zip(trials, range(_MUTANTS - len(counted)), strict=False)]
             if not some:
                 break
-            counted += laboratory.judge(some)
+            counted += laboratory.judge(some, tests)
     return _figures(counted, tests)
+
+
+def _require_tests(tests: _Tests) -> None:
+    if untested := [str(module) for module, found in tests.items() if not found]:
+        raise ToolError("neither these nor what imports them have tests, but for slow ones: "
+                        f"{', '.join(untested)}")
 
 
 def _folder(module: Path) -> str | None:
@@ -126,9 +136,8 @@ def _draw(root: Path, modules: Sequence[Path], seed: int) -> Iterator[_Trial]:
 class _Laboratory:
     """Copies of the project, one for each processor, and the times of tests in them."""
 
-    def __init__(self, root: Path, folder: Path, tests: Mapping[Path, tuple[Path, ...]],
-                 progress: Callable[[str], None]) -> None:
-        self._tests, self._progress = tests, progress
+    def __init__(self, root: Path, folder: Path, progress: Callable[[str], None]) -> None:
+        self._progress = progress
         self._copies: queue.SimpleQueue[SourceCopy] = queue.SimpleQueue()
         self._processors = len(os.sched_getaffinity(0))
         for number in range(self._processors):
@@ -156,24 +165,32 @@ class _Laboratory:
                 pool.shutdown(wait=False, cancel_futures=True)
         return results
 
-    def judge(self, trials: Sequence[_Trial]) -> list[tuple[_Trial, bool]]:
+    def select(self, tests: _Tests) -> _Tests:
+        """The tests that have something to run."""
+        every = sorted({test for found in tests.values() for test in found})
+        [selected] = self._each(
+            lambda copy, _: copy.with_tests(every), ["all files"], "collection of tests")
+        return {module: tuple(test for test in found if test in selected)
+                for module, found in tests.items()}
+
+    def judge(self, trials: Sequence[_Trial], tests: _Tests) -> list[tuple[_Trial, bool]]:
         """The trials that count, each with whether it was caught."""
+        if self._netlists is None and any(trial.folder == "rtl" for trial in trials):
+            [self._netlists] = self._each(_netlists, ["--lines"], "netlists without mutants")
         known = self._seconds.keys()
-        new = sorted({test for trial in trials for test in self._tests[trial.module]} - known)
+        new = sorted({test for trial in trials for test in tests[trial.module]} - known)
         for test, seconds in zip(new, self._each(_time, new, "tests without mutants"), strict=True):
             self._seconds[test] = seconds
-        caught = self._each(self._catch, trials, "mutants")
+        caught = self._each(
+            lambda copy, trial: self._catch(copy, trial, tests[trial.module]), trials, "mutants")
         survivors = [trial for trial, found in zip(trials, caught, strict=True) if not found]
-        if self._netlists is None and any(trial.folder == "rtl" for trial in survivors):
-            [self._netlists] = self._each(_netlists, ["--lines"], "netlists without mutants")
         ineffective = {trial for trial, without in zip(
             survivors, self._each(self._changes_nothing, survivors, "survivors"), strict=True)
             if without}
         return [(trial, found) for trial, found in zip(trials, caught, strict=True)
                 if trial not in ineffective]
 
-    def _catch(self, copy: SourceCopy, trial: _Trial) -> bool:
-        tests = self._tests[trial.module]
+    def _catch(self, copy: SourceCopy, trial: _Trial, tests: Sequence[Path]) -> bool:
         seconds = sum(self._seconds[test] for test in tests)
         copy.write(trial.module, trial.text)
         try:
@@ -219,8 +236,7 @@ def _netlists(copy: SourceCopy, *options: str) -> dict[str, Any]:
     return found
 
 
-def _figures(counted: Sequence[tuple[_Trial, bool]],
-             tests: Mapping[Path, tuple[Path, ...]]) -> list[Figure]:
+def _figures(counted: Sequence[tuple[_Trial, bool]], tests: _Tests) -> list[Figure]:
     total = Counter(trial.folder for trial, _ in counted)
     caught = Counter(trial.folder for trial, found in counted if found)
     borrowed = {trial.module for trial, _ in counted

@@ -4,13 +4,14 @@
 import compileall
 import os
 import py_compile
+import re
 import shutil
 import signal
 import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 
-from hypercast.errors import NotFoundError
+from hypercast.errors import NotFoundError, ToolError
 from hypercast.safe_path import PYTHON
 
 __all__ = ["SourceCopy", "checkout"]
@@ -20,6 +21,10 @@ _FOLDERS = ("benches", "boards", "host", "proofs", "reference", "rtl", "sim", "t
 #: Other files that tests read.
 _OTHERS = ("docs", "examples", "pyproject.toml", "constraints.txt", "README.md", "LICENSE",
            "Makefile", "CHANGELOG.md", "CONTRIBUTING.md")
+#: Options of pytest: what is run.
+_SELECTION = ("-p", "no:cacheprovider", "-m", "not slow")
+#: Pytest's exit status if no test is selected.
+_NO_TESTS = 5
 
 
 def checkout() -> Path:
@@ -110,7 +115,26 @@ class SourceCopy:
 
     def test(self, tests: Iterable[Path],
              timeout: float | None = None) -> tuple[int | None, str]:
-        """Run test modules, until the first fails; as ``run``."""
-        return self.run("-m", "pytest", "-x", "-p", "no:cacheprovider", "-m", "not slow",
-                        "--tb=line", f"--basetemp={self._folder / 'temporary'}",
-                        *map(str, tests), timeout=timeout)
+        """Run test modules, until the first fails; as ``run``.
+
+        Tests that are marked as slow are left out. A module without others does not fail.
+        """
+        status, printed = self.run(
+            "-m", "pytest", "-x", *_SELECTION, "--tb=line",
+            f"--basetemp={self._folder / 'temporary'}", *map(str, tests), timeout=timeout)
+        return 0 if status == _NO_TESTS else status, printed
+
+    def with_tests(self, tests: Iterable[Path]) -> set[Path]:
+        """Those test modules, out of some, in which ``test`` has something to run.
+
+        Raises
+        ------
+        ToolError
+            If tests cannot be collected.
+        """
+        status, printed = self.run(
+            "-m", "pytest", "--collect-only", "-qq", *_SELECTION, *map(str, tests))
+        if status not in (0, _NO_TESTS):
+            raise ToolError(f"tests cannot be collected:\n{printed}")
+        counts = re.finditer(r"^(\S+\.py): \d+$", printed, re.MULTILINE)
+        return {Path(count[1]) for count in counts}

@@ -90,6 +90,38 @@ def test_a_module_without_tests_is_an_error(project):
         run()
 
 
+SLOW = "import pytest\n\npytestmark = pytest.mark.slow\n\n\ndef test():\n    assert False\n"
+
+
+def test_slow_tests_find_nothing(project):
+    """A file of nothing else takes part in no trial, though its tests would fail."""
+    (project / "pyproject.toml").write_text(
+        FILES["pyproject.toml"] + "addopts = '-q'\nmarkers = ['slow']\n")
+    (project / "tests/reference/test_both.py").write_text(
+        f"from hypercast.reference import limit\n{SLOW}")
+    values = {figure.name: figure.value for figure in run()}
+    assert values["reference: mutants"] == 6 and values["reference: caught"] == 5 / 6
+
+
+@pytest.mark.parametrize(("name", "text", "message"), [
+    ("test_limit.py", SLOW, r"but for slow ones: reference/limit\.py$"),
+    ("test_user.py", "import no_module\n", "cannot be collected:(?s:.)*no_module")])
+def test_no_trial_begins_if_tests_are_missing(project, monkeypatch, name, text, message):
+    """Slow ones do not count; files that cannot be read are found before any test is run."""
+    (project / "tests/reference" / name).write_text(text)
+    monkeypatch.setattr(mutants.SourceCopy, "test", None)
+    with pytest.raises(RuntimeError, match=message):
+        run()
+
+
+def test_no_selected_test_is_no_failure(project, tmp_path_factory):
+    copy = mutants.SourceCopy(project, tmp_path_factory.mktemp("copy") / "0", project / "cache")
+    tests = [Path("tests/reference/test_limit.py"), Path("tests/reference/test_slow.py")]
+    copy.write(tests[1], SLOW)
+    assert [copy.test([test])[0] for test in tests] == [0, 0]
+    assert copy.with_tests(tests) == {tests[0]} and copy.with_tests(tests[1:]) == set()
+
+
 def test_draws_repeat(project):
     modules = [Path("reference/limit.py"), Path("reference/sum.py")]
     one, same, other = (list(mutants._draw(project, modules, seed)) for seed in (1, 1, 2))
