@@ -132,8 +132,7 @@ def _equal(matrix: SparseArray, other: SparseArray) -> bool:
              (matrix.data, other.data))
     if all(np.array_equal(*pair) for pair in pairs):
         return True
-    return bool(np.count_nonzero(matrix.data) == np.count_nonzero(other.data)
-                and (matrix != other).nnz == 0)
+    return bool((matrix != other).nnz == 0)
 
 
 def select_matrices(network: Network, matrices: Iterable[EdgeMatrix]) -> Iterator[EdgeMatrix]:

@@ -7,7 +7,11 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler.edge_matrices import edge_matrices, select_matrices
+from hypercast.host.compiler.edge_matrices import (
+    edge_matrices,
+    of_layers,
+    select_matrices,
+)
 from hypercast.reference.network import (
     AGGREGATE_FIRST,
     COMBINE_FIRST,
@@ -28,6 +32,11 @@ def network(*orders, root=None):
     return Network(layers=tuple(
         Layer(features_in=3, features_out=3, order=order, root=root if not number else None)
         for number, order in enumerate(orders)))
+
+
+def mantissas(adjacency):
+    """The matrix in halves."""
+    return scipy.sparse.csr_array((2 * adjacency).astype("int64"))
 
 
 def listed(found, adjacency, *, symmetric=True):
@@ -143,3 +152,31 @@ def test_nothing_is_used_backward_where_nothing_is_trained(root):
         assert all(not way for one in found for _, way in one.uses if not one.root)
         assert [one.name for one in found] == [
             one.name for one in every if not one.name.endswith("^T")]
+
+
+def test_a_list_for_all_samples():
+    """Whatever the shapes are of one sample, the others' say which matrices there are."""
+    whole, part = [mantissas(SYMMETRIC)] * 2, [mantissas(DIRECTED), mantissas(DIRECTED[:2])]
+    trained = network(*BOTH, root=ROOT_IDENTITY)
+    for matrices, names in ((whole, "A A^T I I^T"),
+                            (part, "A1 A1^T I1 I1^T A2 A2^T I2 I2^T")):
+        assert [one.name for one in edge_matrices(
+            trained, matrices, 1, symmetric=False, square=False)] == names.split()
+    for square, names in ((None, "A I"), (True, "A I"), (False, "A A^T I I^T")):
+        assert [one.name for one in edge_matrices(
+            trained, whole, 1, symmetric=True, square=square)] == names.split()
+
+
+@pytest.mark.parametrize("trained", [True, False])
+@pytest.mark.parametrize("adjacency", [SYMMETRIC, DIRECTED])
+def test_what_some_layers_use(adjacency, trained):
+    """A pass forward, and backward if it is trained; the rest stays as it is."""
+    found = network(*[COMBINE_FIRST] * 4, root=ROOT_IDENTITY)
+    edges = edge_matrices(found, [mantissas(adjacency)] * 4, 1, symmetric=True)
+    for layers in (range(begin, end) for begin, end in itertools.combinations(range(1, 6), 2)):
+        expected = [
+            one._replace(uses=uses) for one in edges if (uses := tuple(
+                (number, way) for number, way in one.uses
+                if number in layers and way in ((False, True) if trained else (False,))))]
+        assert [*of_layers(edges, layers, trained=trained)] == expected
+        assert len(expected) == (3 if trained and adjacency is DIRECTED else 2)

@@ -11,6 +11,7 @@ import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from hypercast.host.graphs import parallel_edges
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_error import GraphError, GraphWarning
 from hypercast.host.graphs.parallel_edges import Parallel, merged_edges
@@ -160,6 +161,15 @@ def test_sums_do_not_depend_on_the_order_of_edges():
     found = [of_pyg(edges[order], weights[order], 3).edges.toarray()
              for order in (random.permutation(60) for _ in range(10))]
     assert all(np.array_equal(one, found[0]) for one in found)
+
+
+def test_edges_without_weights_that_are_there_once_need_no_sums(monkeypatch):
+    """Nor are weights of their two directions compared."""
+    edges = [[0, 1], [2, 1], [1, 3]]
+    found = [merged_edges(edges, None, 4, False, Parallel.MULTIGRAPH).toarray()]
+    monkeypatch.setattr(parallel_edges, "_agree", None)
+    found += [merged_edges(edges, None, 4, False, kind).toarray() for kind in Parallel]
+    assert all(np.array_equal(one, found[0]) for one in found) and found[0].sum() == 6
 
 
 def test_several_loops_are_warned_of():

@@ -3,9 +3,10 @@
 
 import pytest
 
+from hypercast.host.runtime.chip_monitor import ChipMonitor
 from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.isa import Engine, Opcode
-from hypercast.rtl.registers import COUNTERS, CoreSpace, Error, Space, Status
+from hypercast.rtl.registers import ALL_CORES, COUNTERS, CoreSpace, Error, Space, Status
 from tests.host.models import SMALL
 from tests.host.runtime.fake_chip import FakeChip
 
@@ -36,6 +37,41 @@ def test_where_it_is():
                                "40 cycles")
     chip["status"] = Status.RUNNING
     assert monitor.where().startswith("program row 3, waiting for array")
+
+
+@pytest.mark.parametrize("opcode", Opcode)
+def test_the_opcode_is_the_lowest_bits_of_a_row(opcode):
+    """Whatever the others are, and whatever else a chip says that does not run."""
+    for status in (Status.DONE | Status.BULK, Status.ERROR):
+        chip = FakeChip(SMALL, pc=2, status=status)
+        chip.window[0, Space.PROGRAM] = {32: 0xFFFFFFF0 | opcode}
+        assert Driver(chip, SMALL).monitor.where().startswith(f"program row 2 ({opcode.name}),")
+
+
+class Memories:
+    """Memories of zeros, and what is read of them: core, space, first address, count."""
+
+    def __init__(self):
+        self.reads = []
+
+    def read_window(self, *place):
+        self.reads.append(place)
+        return [0] * place[-1]
+
+
+@pytest.mark.parametrize("names", [
+    ["saturations"], [*COUNTERS][:1], [*COUNTERS][-2:], [[*COUNTERS][5], [*COUNTERS][3]]])
+def test_counters_are_read_from_the_first_to_the_last_that_is_asked_for(names):
+    numbers = [[*COUNTERS].index(name) for name in names]
+    first, count = min(numbers), max(numbers) - min(numbers) + 1
+    memories = Memories()
+    monitor = ChipMonitor(FakeChip(SMALL), memories, 2)
+    assert monitor.counters(names) == {name: [0, 0] for name in names}
+    assert monitor.totals(names) == dict.fromkeys(names, 0)
+    assert memories.reads == [
+        *((core, Space.CORE, CoreSpace.COUNTERS + first, count) for core in range(2)),
+        *((ALL_CORES, Space.CORE, base + first, count)
+          for base in (CoreSpace.COUNTERS, CoreSpace.CARRIES))]
 
 
 @pytest.mark.parametrize(("counter", "error", "text"), [

@@ -5,7 +5,7 @@ from hypercast.host.schemes.actions import ReadWeights
 from hypercast.host.schemes.weight_versions import WeightVersions
 from hypercast.reference.tensor import Kind, Tensor
 
-W1, W2, W3 = (Tensor(Kind.WEIGHTS, layer) for layer in (1, 2, 3))
+W1, W2, W3, W4 = (Tensor(Kind.WEIGHTS, layer) for layer in (1, 2, 3, 4))
 
 
 def answered(actions, newest):
@@ -20,15 +20,17 @@ def answered(actions, newest):
 
 
 def test_steps_take_weights_as_late_as_their_layers():
-    versions = WeightVersions(range(1, 3), (2, 0, 1))
-    begun = {W1: "a0", W2: "b0", W3: "of another board"}
-    assert answered(versions.begin(), begun) == {W1: "a0", W2: "b0"}
+    versions = WeightVersions(range(1, 4), (2, 0, 1, 1))
+    begun = {W1: "a0", W2: "b0", W3: "c0"}
+    assert answered(versions.begin(), {**begun, W4: "of another board"}) == begun
     for step in range(1, 5):
-        answered(versions.end(), {W1: f"a{step}", W2: f"b{step}"})
-        assert versions.newest == {W1: f"a{step}", W2: f"b{step}"}
-        older = tuple(f"a{max(one, 0)}" for one in (step - 2, step - 1))
-        assert versions.older == {W1: older}
-        assert answered(versions.begin(), None) == {W1: older[0], W2: f"b{step}"}
+        newest = {W1: f"a{step}", W2: f"b{step}", W3: f"c{step}"}
+        answered(versions.end(), newest)
+        assert versions.newest == newest
+        older = {W1: (f"a{max(step - 2, 0)}", f"a{step - 1}"), W3: (f"c{step - 1}",)}
+        assert versions.older == older
+        assert answered(versions.begin(), None) == {
+            W1: older[W1][0], W2: f"b{step}", W3: older[W3][0]}
 
 
 def test_steps_under_way_take_one_version_each():
@@ -39,7 +41,6 @@ def test_steps_under_way_take_one_version_each():
 
 def test_nothing_is_kept_where_no_weights_are_older():
     versions = WeightVersions(range(1, 2))
-    assert answered(versions.load({}), None) is None
-    assert answered(versions.begin(), None) is None
-    assert answered(versions.end(), None) is None
+    for actions in (versions.load({}), versions.begin(), versions.end()):
+        assert [*actions] == []  # no weights are read
     assert versions.newest is None and versions.older == {}

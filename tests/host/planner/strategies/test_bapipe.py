@@ -2,12 +2,13 @@
 """BaPipe: the best of all runs of layers, orders of boards and schedules."""
 
 import itertools
+import math
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, evaluate, schedules_for
 from hypercast.host.planner.plan import ANYTHING, NOT_YET
@@ -50,6 +51,17 @@ def test_boards_come_in_a_few_orders():
     assert len(bapipe.board_orders(alike, 2)) == 1
 
 
+@pytest.mark.parametrize(("layers", "boards"), [(2, 4), (4, 2), (3, 3), (4, 3)])
+def test_pipelines_have_two_boards_or_more_and_a_layer_on_each(layers, boards, monkeypatch):
+    """Though one board would be done sooner, without transfers."""
+    orders, tried = bapipe.board_orders, set()
+    monkeypatch.setattr(bapipe, "board_orders", lambda training, count: (
+        tried.add(count) or orders(training, count)))
+    plan = next(bapipe.plans(problem([1] * layers, cluster(*[1] * boards, gigabits=1),
+                                     micro_batches=1, output=10**6)))
+    assert tried == {*range(2, min(layers, boards) + 1)} and len(plan.boards) >= 2
+
+
 def test_boards_that_are_too_slow_are_left_out():
     plan = next(bapipe.plans(problem([4] * 4, cluster(9, 9, 1), micro_batches=8)))
     assert set(plan.boards) == {"b0-0", "b1-0"}
@@ -70,6 +82,24 @@ def test_a_layer_that_is_too_much_for_its_board_is_split():
         part = training.graph.seconds([number], training.boards[0]) / training.graph.seconds(
             range(3), training.boards[0])
         assert count == min(training.splittable[number], -(-part // share))
+
+
+@pytest.mark.parametrize("edges", [20_000, 200_000])
+def test_pieces_take_the_fastest_board_half_of_its_share(edges):
+    """Or less, of the time that all boards take together; not more pieces than needed for that."""
+    network = Network.of_widths([448, 448, 16, 4])
+    for slow in range(1, 10):
+        training = Problem.of_network(Cluster.of_sections({
+            "boards": {"slow": {"board": "u50", "count": slow}, "fast": {"board": "vcu128"}},
+            "links": {"switch": {"gigabits": 100}}}), network, Statistics(
+            vertices=(4000,) * 4, edges=(edges,) * 3, sampled=True), micro_batches=16)
+        half = 1 / 2 / sum(1 / training.graph.seconds(range(3), board)
+                           for board in training.boards)
+        alone = [training.graph.seconds([number], training.fastest[0]) for number in range(3)]
+        assert training.fastest[0].name == "fast-0"
+        assert bapipe._worth_splitting(training) == tuple(
+            min(most, math.ceil(seconds / half))
+            for seconds, most in zip(alone, training.splittable, strict=True))
 
 
 def test_one_board_is_no_pipeline():
