@@ -36,6 +36,8 @@ def texts(source):
                                 "x = Memory(8, depth=1)"}),
     ("x = a.reshape(-1, 2)", {"x = a.reshape(-0, 2)", "x = a.reshape(-1, 3)",
                               "x = a.reshape(-1, 1)"}),  # -2 is what -1 is
+    ("x = list[a | b](c + d)", {"x = list[a | b](c - d)"}),
+    ("x = e[a | b](c)", {"x = e[a & b](c)", "x = e[(a)](c)", "x = e[(b)](c)"}),
 ])
 def test_operators(source, expected):
     assert texts(source) == expected

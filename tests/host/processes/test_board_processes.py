@@ -7,9 +7,12 @@ import random
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import warnings
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -181,6 +184,25 @@ def test_one_that_was_started_with_others_starts_none(monkeypatch):
     with pytest.raises(ClusterError, match="OMPI_COMM_WORLD_RANK says that this process was start"
                                            "ed with others, but boards are given"):
         started(add, 7)
+
+
+@pytest.mark.parametrize("lacking", [os.W_OK, os.X_OK])
+def test_the_folder_of_their_socket_can_be_written_to_and_entered(lacking, monkeypatch):
+    """If the folder for temporary files cannot, or has too long a path, it is another one."""
+    def folder_if(base, refused):
+        monkeypatch.setattr(tempfile, "tempdir", str(base))
+        monkeypatch.setattr(os, "access", lambda path, mode: not (
+            Path(path) in refused and mode & lacking))
+        with contextlib.ExitStack() as stack:
+            return BoardProcesses._folder(SimpleNamespace(_stack=stack)).parent
+
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        base, shared = Path(name), Path("/tmp")
+        assert folder_if(base, []) == base
+        assert folder_if(base, [base]) == folder_if(base / ("x" * 80), []) == shared
+        assert folder_if(base, [base, shared]) == SHARED_MEMORY
+        with pytest.raises(ClusterError, match=f"{base}, for temporary files, cannot be written"):
+            folder_if(base, [base, shared, SHARED_MEMORY])
 
 
 def test_mpirun_that_fails_says_why(monkeypatch):

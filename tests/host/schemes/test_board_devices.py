@@ -1,17 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which device a board has that trains with others, and whether it is that of a cluster."""
 
+import pickle
 from types import SimpleNamespace
 from unittest.mock import Mock
 
 import pytest
 
 from hypercast.benches.steps import synthetic_graph
+from hypercast.host.cluster.assignment import Assignment
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.runtime.reference_device import ReferenceDevice
+from hypercast.host.schemes import board_devices
 from hypercast.host.schemes.board_devices import BoardDevices
+from hypercast.host.schemes.share import graph_shares
 from hypercast.host.training.prepare import prepare
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -80,3 +84,24 @@ def test_boards_without_a_chip_compute_as_the_reference(rank):
     assert type(part) is ReferenceDevice
     samples = devices.of_samples(model, group, Mock(return_value=Mock()))
     assert type(samples) is ReferenceDevice
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_parts_of_a_graph_are_joined_on_chips_and_references(rank, monkeypatch):
+    """Both exchange rows with the group; only for a chip are programs compiled."""
+    names = "ChipDevice", "compile_pieces", "open_transport"
+    made = {name: Mock() for name in names}
+    for name in names:
+        monkeypatch.setattr(board_devices, name, made[name])
+    model = prepare(synthetic_graph(30, 60, 5, 3), Network.of_widths((5, 4, 3)), Recipe(epochs=1))
+    _, *parts = graph_shares(model, Assignment(scheme="graph"), None, 2)
+    part, group = pickle.loads(parts[rank]), SimpleNamespace(rank=rank)
+    device = BoardDevices(Device("reference,rtl", preset="tiny")).of_rows(part, group)
+    assert part.sample.rows_here.others._group is group
+    if rank:
+        assert device is made["ChipDevice"].return_value
+        assert made["open_transport"].call_args.args[0] == "rtl"
+        assert made["ChipDevice"].call_args.args[1] is made["compile_pieces"].return_value
+    else:
+        assert type(device) is ReferenceDevice
+        assert not any(made[name].called for name in names)

@@ -53,6 +53,19 @@ def test_what_the_leader_reads_all_ranks_do(tmp_path):
     assert len(leader.description.model.order) == 2
 
 
+@pytest.mark.parametrize("smoothing", [None, 0.5])
+def test_rows_that_are_a_step_old_are_smoothed_as_boards_say(tmp_path, smoothing):
+    """By a plan that is found, and by one in a file."""
+    best = plan_training(Boards(cluster=BOARDS, staleness=True, smoothing=smoothing), TRAINING,
+                         progress=str)
+    assert best.plan.strategy == "PipeGCN" and best.assignment.smoothing == (smoothing or 0)
+    path = tmp_path / "plan.toml"
+    path.write_text(best.text)
+    read = read_planned(Boards(cluster=BOARDS, plan=path, smoothing=smoothing), TRAINING, 2,
+                        progress=str)
+    assert read.assignment == best.assignment
+
+
 def test_one_board_may_be_best():
     result = CliRunner().invoke(main, ["train", "karate", "--cluster", "vcu128-2", "--hidden", "4",
                                        "--epochs", "1"])

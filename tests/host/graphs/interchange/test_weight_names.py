@@ -52,6 +52,20 @@ def test_other_names_are_found(model, base, first, step, perceptron, last, wrapp
     assert own_names(shuffled, dict(weight_names(model.network(KARATE)))) == expected
 
 
+BRANCHES = ["branches.0.lin.weight", "branches.0.lin.bias", "branches.1.convs.0.lin.weight",
+            "branches.1.convs.0.bias"]
+
+
+@pytest.mark.parametrize(("name", "layers", "names"), [
+    ("sign", 2, [*BRANCHES, "lin.weight", "lin.bias"]),
+    ("sign", 3, [*BRANCHES, "branches.2.convs.0.lin.weight", "branches.2.convs.0.bias",
+                 "branches.2.convs.1.lin.weight", "branches.2.convs.1.bias", "lin.weight",
+                 "lin.bias"]),
+    ("mixhop", 3, ["lins.0.weight", "lins.0.bias", *BRANCHES, "lins.1.weight", "lins.1.bias"])])
+def test_linear_layers_beside_branches_have_numbers_if_there_are_two(name, layers, names):
+    assert names_of(Model(name, layers=layers, hidden=5)) == names
+
+
 @pytest.mark.parametrize("name", ["gcnii", "mixhop", "sign"])
 def test_models_of_our_own_keep_their_names(name):
     names = names_of(Model(name, layers=3, hidden=5))
