@@ -35,6 +35,8 @@ _BRANCHES = ("If", "Elif")
 #: deeper design still computes the same.
 _SHAPED = ("ArrayLayout", "In", "Out", "Signal", "Signature", "StructLayout", "signed", "unsigned")
 _SIZES = ("depth", "width")
+#: Classes whose parameters in brackets are annotations.
+_GENERIC = ("dict", "list", "set")
 #: Functions whose arguments from the second on are a message.
 _CHECKS = ("require", "_require")
 #: Nothing within these is changed.
@@ -260,7 +262,11 @@ class _Visitor(ast.NodeVisitor):
         if name == "reshape":  # any negative size stands for the remaining one
             self._shapes |= {
                 id(size.operand) for size in node.args if isinstance(size, ast.UnaryOp)}
-        self.generic_visit(node)
+        if isinstance(node.func, ast.Subscript) and getattr(node.func.value, "id", "") in _GENERIC:
+            for argument in (*node.args, *node.keywords):
+                self.visit(argument)
+        else:
+            self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> None:
         for operator, left, right in zip(node.ops, [node.left, *node.comparators],
