@@ -156,7 +156,7 @@ class OlderWeightsPipeline(LayersInPipeline):
                 done = under_way.pop(step)
         own = {**done.opened[True], **done.opened[False]} | {
             name: entries[name] for name in self._entries_of(done.weights)} | {
-            EDGES: (exponent, None), FEATURES: (samples[-1].features.exponent, None)}
+            EDGES: (exponent, None), FEATURES: (self.sample.features.exponent, None)}
         opened = yield from self._totals.entries(own)
         yield from WriteEntries({**entries, **opened})
         yield from End()

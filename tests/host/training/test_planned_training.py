@@ -66,6 +66,20 @@ def test_rows_that_are_a_step_old_are_smoothed_as_boards_say(tmp_path, smoothing
     assert read.assignment == best.assignment
 
 
+def test_without_a_plan_as_many_train_as_were_started():
+    """Only of several it can be said how they train together."""
+    boards, shared = Boards(scheme="graph", staleness=True), Boards(count=2, scheme="graph")
+
+    def session(group, boards=boards):
+        return Session(TRAINING, boards, group=group, facts={}, progress=str)
+
+    for found in on_ranks(2, session):
+        assert found.planned is None and found._sharing.assignment == boards.assignment
+    with pytest.raises(DescriptionError, match="says how boards train together; give"):
+        session(None)
+    assert session(None, shared)._sharing.assignment == shared.assignment
+
+
 def test_one_board_may_be_best():
     result = CliRunner().invoke(main, ["train", "karate", "--cluster", "vcu128-2", "--hidden", "4",
                                        "--epochs", "1"])
