@@ -50,8 +50,9 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
           as_json: bool) -> None:
     """Predict cycles, words and flits of a training step.
 
-    The step is on DATASET, or on a graph that is known by numbers only. If the configuration has no
-    room for it, a line says why, and what would help.
+    The step is on DATASET, or on a graph that is known by numbers only. Beside the cycles stand two
+    bounds: what the busiest resource needs, and what instructions need that depend on each other.
+    If the configuration has no room for the step, a line says why, and what would help.
     """
     from hypercast.host.compiler.size_limits import check_sizes
     from hypercast.host.cycle_model.default_orders import default_orders
@@ -94,6 +95,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
     if as_json:
         print_json({
             "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
+            "limit": prediction.limit, "chain": prediction.chain,
             "shortages": prediction.shortages, "work": prediction.work,
             "phases": [{"name": str(phase.name), "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
@@ -107,8 +109,12 @@ def _print(workload: Workload, prediction: "Prediction", config: Config) -> None
     print_table(console, ("phase", "cycles", "limited by", "which is busy for"), [
         *((str(phase.name), f"{phase.cycles:,}", phase.limit, f"{phase.loads[phase.limit]:,.0f}")
           for phase in prediction.phases),
-        ("all", f"{prediction.cycles:,}", "", f"{prediction.bound:,.0f}")],
+        ("all", f"{prediction.cycles:,}", prediction.limit, f"{prediction.bound:,.0f}")],
         f"predicted training step, {config.cores} cores, {config.lanes} lanes")
+    print_table(console, ("no schedule is faster than", "cycles", "share of the step"), [
+        (name, f"{cycles:,.0f}", f"{cycles / prediction.cycles:.1%}") for name, cycles in (
+            (f"the busiest resource, {prediction.limit}", prediction.bound),
+            ("the chain of dependent instructions", prediction.chain))], "bounds of the step")
     print_table(console, ("what", "of all cores"), [
         (counter.replace("_", " "), f"{amount:,}") for counter, amount in prediction.work.items()],
         "work of the step")

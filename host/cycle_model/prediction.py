@@ -4,7 +4,8 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.emitter import PlacedMessages
@@ -21,6 +22,7 @@ from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import PLAIN, Tiling
 from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.cycle_model.chain import KeptSchedule, chain_cycles
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.reference.network import LINEAR
 from hypercast.reference.recipe import Recipe
@@ -81,12 +83,18 @@ class Prediction:
     shortages : list of str
         Why the step cannot be loaded, and the remedies. Words of memory are counted for SGD, and
         with one set of edges for both passes, so an empty list does not promise that all fits.
+    workload : Workload
+        The step.
+    tiling : Tiling
+        In what order its program works on parts of matrices.
     """
 
     cycles: int
     phases: list[PredictedPhase]
     work: dict[str, int]
     shortages: list[str]
+    workload: Workload = field(compare=False, repr=False)
+    tiling: Tiling = field(compare=False, repr=False)
 
     @property
     def loads(self) -> dict[str, float]:
@@ -102,6 +110,18 @@ class Prediction:
     def bound(self) -> float:
         """The cycles that the busiest resource needs, in a perfect overlap."""
         return max(self.loads.values())
+
+    @cached_property
+    def chain(self) -> int:
+        """The cycles that instructions which depend on each other need, see ``chain_cycles``.
+
+        Of this step's instructions, in any order. Another ``tiling`` has other instructions.
+        """
+        schedule = KeptSchedule()
+        vertices = Vertices.of_layers(self.workload.vertices, self.workload.config, RowTable())
+        program = _program(self.workload, vertices, schedule, self.tiling)
+        entries = _emit(program, self.workload)
+        return chain_cycles(schedule.programs[entries["train"]])
 
 
 def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
@@ -127,7 +147,8 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
         phases.append(PredictedPhase(name=name, cycles=spent[number],
                                      loads=_loads(work, workload.config)))
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)),
-                      shortages=_find_shortages(program, workload))
+                      shortages=_find_shortages(program, workload), workload=workload,
+                      tiling=program.emitter.operands.tiling)
 
 
 def _find_shortages(program: Program, workload: Workload) -> list[str]:

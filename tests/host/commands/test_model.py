@@ -21,12 +21,23 @@ def test_table():
         assert part in text
 
 
+def test_both_bounds():
+    found, text = predicted(*GRAPH), run("model", *GRAPH).stdout
+    assert found["cycles"] >= max(found["bound"], found["chain"]) > 0
+    loads = {name: sum(phase["loads"][name] for phase in found["phases"])
+             for name in found["phases"][0]["loads"]}
+    assert found["bound"] == loads[found["limit"]] == max(loads.values())
+    for name, cycles in ((f"busiest resource, {found['limit']}", found["bound"]),
+                         ("chain of dependent instructions", found["chain"])):
+        [line] = [line for line in text.splitlines() if name in line]
+        assert f"{cycles:,.0f}" in line and f"{cycles / found['cycles']:.1%}" in line
+
+
 def test_what_does_not_fit_is_said_with_a_remedy():
-    small, large = (["--vertices", 9000, "--edges", 30000, "--layers", "20,8,3", "--preset", "test",
+    small, large = (["--vertices", 3000, "--edges", 30000, "--layers", "20,8,3", "--preset", "test",
                      *more] for more in ([], ["-P", "program_rows=8192", "-P",
                                               "channel_words=131072"]))
     assert predicted(*large)["shortages"] == []
-    assert "does not fit" not in run("model", *large).stdout
     rows, words = predicted(*small)["shortages"]
     assert re.fullmatch(r"program_rows is 256, but \d+ are needed: .*; raise program_rows to \d+ "
                         r"\(-P program_rows=\d+\)", rows)
