@@ -34,7 +34,7 @@ def run(data: Path | None, progress: Callable[[str], None]) -> list[Figure]:
             batch.vertices, [block.entries for block in batch.blocks],
             Network.of_widths((graph.features, _HIDDEN, graph.classes)), sampled=True)
         preset = predict(steps(target.config)).cycles
-        found = explore(target, steps, {}, _title_progress(progress, title))
+        found = explore(target, steps, {}, _title_progress(progress, title)).candidates
         best = pareto(found)[0]
         figures += [
             Figure(name=f"{title}: configurations that fit", value=len(found)),

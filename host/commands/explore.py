@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """``hypercast explore``: the configuration for a board, a graph and a network."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -28,7 +29,7 @@ from hypercast.rtl.config import PRESETS, Config
 
 if TYPE_CHECKING:
     from hypercast.host.description.description import Description
-    from hypercast.host.eda.exploration import Candidate
+    from hypercast.host.eda.exploration import Candidate, Refusal
     from hypercast.host.eda.target import Target
 
 __all__ = ["explore"]
@@ -53,9 +54,12 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
 
     Fastest is that with the shortest training step on DATASET.
 
-    Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Cycles come
-    from the cycle model (see hypercast model), area from the area model (see hypercast area
-    --estimate). Energy is an estimate, too; docs/explore.md says of what.
+    Lanes, cores, planes, ejection ports and buffers are varied, but for what -P fixes. Weight bank,
+    memory channels, program memory and exponent file are as large as the step needs. A line says
+    which configurations the step cannot be loaded into, and what would help.
+
+    Cycles come from the cycle model (see hypercast model), area from the area model (see hypercast
+    area --estimate). Energy is an estimate, too; docs/explore.md says of what.
     """
     from hypercast.host.eda.exploration import explore as search
     from hypercast.host.eda.exploration import pareto
@@ -78,6 +82,9 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
             raise click.UsageError("a training on samples is explored by its batches' numbers: "
                                    "leave --sampler out, and give --vertices with --edges")
         model, recipe = description.model, description.recipe
+        if recipe.optimiser == "adam" and not fixed.setdefault("adam", True):
+            raise click.UsageError("the optimiser is adam, but a chip of -P adam=false has no unit "
+                                   "for it; leave that out, or train with --optimiser sgd")
         default = model.chosen and not model.fastest
         steps: GraphSteps | StatisticSteps
         if vertices is None:
@@ -96,19 +103,22 @@ def explore(dataset: str | None, board: str, vertices: tuple[int, ...] | None,
             steps = StatisticSteps(numbers.vertices, numbers.edges, network, law=degree_law,
                                    sampled=numbers.sampled, fastest=model.fastest)
         found = search(target, steps, fixed, progress.update)
-    best = pareto(found)
+    candidates, best = found.candidates, pareto(found.candidates)
     drawn = plot and picture(draw_pareto(
-        found, best, f"{len(found)} configurations that fit {board}"), plot)
+        candidates, best, f"{len(candidates)} configurations that fit {board}"), plot)
     if output:
         write_durably(output, _describe_training(description, best[0].config, device["preset"],
                                                  output.parent if dataset else None).encode())
     if plot and drawn:
         write_durably(plot, drawn)
     if as_json:
-        print_json({"board": board, "tried": len(found),
-                    "candidates": [_document(one, device["preset"]) for one in best]})
+        print_json({"board": board, "tried": len(candidates),
+                    "candidates": [_document(one, device["preset"]) for one in best],
+                    "refused": [{"configuration": one.config.to_dict(), "reason": one.reason}
+                                for one in found.refusals]})
         return
-    _print(best, target, len(found), device["preset"])
+    _print(best, target, len(candidates), device["preset"])
+    _print_refusals(found.refusals)
     for file in filter(None, (output, plot)):
         click.echo(f"wrote {file}")
 
@@ -157,3 +167,16 @@ def _print(best: Sequence["Candidate"], target: "Target", count: int, preset: st
     click.echo("to build the first: " + " ".join(filter(None, (
         f"hypercast build --board {target.name} --preset {preset}",
         _options(best[0].config, preset)))))
+
+
+def _print_refusals(refusals: Sequence["Refusal"]) -> None:
+    """One line for all that lack the same, with the first of them."""
+    alike: dict[str, list[Refusal]] = {}
+    for one in refusals:
+        alike.setdefault(re.sub(r"\d+", "", one.reason), []).append(one)
+    for first, *others in alike.values():
+        config = first.config
+        shape = (f"{config.cores} cores, {config.lanes} lanes, {config.planes} planes, "
+                 f"{config.eject} ports")
+        click.echo(f"cannot be loaded: {shape}{f', and {len(others)} more' if others else ''}: "
+                   f"{first.reason}")

@@ -6,15 +6,18 @@ the sizes of buffers are doubled and halved as long as that gains something. Cyc
 model's, area is the area model's.
 """
 
-import contextlib
 import itertools
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from hypercast.host.compiler.label_list import LabelFormat
+from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
+from hypercast.host.compiler.program_length import program_length
+from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
@@ -24,7 +27,7 @@ from hypercast.host.eda.target import Target
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config, ConfigurationError
 
-__all__ = ["BUFFERS", "Candidate", "explore", "pareto"]
+__all__ = ["BUFFERS", "Candidate", "Exploration", "Refusal", "explore", "pareto", "require_room"]
 
 #: Makes the workload of a configuration, with the orders of the fewest cycles.
 MakeWorkload: TypeAlias = Callable[[Config], Workload]
@@ -36,7 +39,9 @@ _SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 
 #: ``read_buffer``, so these are not varied.
 BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
 #: Fields that are raised where a step does not fit.
-_CAPACITIES = ("weight_rows", "channel_words")
+_CAPACITIES = ("weight_rows", "channel_words", "program_rows", "tensors")
+#: The field that a refusal of the compiler names, and the least value that would do.
+_SHORTAGE = re.compile(r"(\w+) is \d+, but (\d+) are needed")
 #: Fields that decide the sizes of memories.
 _SIZES = (*BUFFERS, *_CAPACITIES)
 #: What the estimates grow with, whatever a configuration is: memories may become another kind of
@@ -86,6 +91,40 @@ class Candidate:
         return sum(self.energy.values())
 
 
+@dataclass(frozen=True, kw_only=True)
+class Refusal:
+    """A configuration that the step cannot be loaded into.
+
+    Parameters
+    ----------
+    config : Config
+        The configuration.
+    reason : str
+        What is too small, and what would help.
+    """
+
+    config: Config
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exploration:
+    """The configurations that a search found, and those that it refused.
+
+    Parameters
+    ----------
+    candidates : list of Candidate
+        Configurations that fit, without those that contain one which is as fast.
+    refusals : list of Refusal
+        Configurations that the board has room for, but the step cannot be loaded into, even with
+        the largest weight bank, memory channels, program memory and exponent file that it has room
+        for.
+    """
+
+    candidates: list[Candidate]
+    refusals: list[Refusal]
+
+
 def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
     """Candidates that no other one is as fast as with less of the FPGA; the fastest comes first."""
     found: list[Candidate] = []
@@ -96,8 +135,8 @@ def pareto(candidates: Iterable[Candidate]) -> list[Candidate]:
 
 
 def explore(target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
-            progress: Callable[[str], None] = lambda text: None) -> list[Candidate]:
-    """Configurations that fit, without those that contain a configuration which is as fast.
+            progress: Callable[[str], None] = lambda text: None) -> Exploration:
+    """The configurations that fit a board and a step, and those that the step does not fit.
 
     Parameters
     ----------
@@ -126,7 +165,8 @@ def explore(target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
         search.improve(start)
     if not search.found:
         raise CapacityError(f"no configuration fits {target.name} and the step; {search.reason}")
-    return list(search.found.values())
+    return Exploration(candidates=list(search.found.values()),
+                       refusals=list(search.refusals.values()))
 
 
 def _shapes(base: Config, fixed: Mapping[str, int]) -> Iterator[Config]:
@@ -140,7 +180,7 @@ def _shapes(base: Config, fixed: Mapping[str, int]) -> Iterator[Config]:
 
 
 class _Search:
-    """Candidates by configuration; if one does not fit, ``reason`` says why."""
+    """Candidates and refusals by configuration; if nothing fits, ``reason`` says why."""
 
     def __init__(self, target: Target, workload: MakeWorkload, fixed: Mapping[str, int],
                  progress: Callable[[str], None]) -> None:
@@ -151,7 +191,9 @@ class _Search:
         self._progress = progress
         self._tried = 0
         self._too_large: list[Config] = []
+        self._no_room: dict[int, str] = {}  # of the board, for a configuration
         self.found: dict[int, Candidate] = {}
+        self.refusals: dict[int, Refusal] = {}
         self.reason = ""
 
     def consider(self, config: Config) -> Candidate | None:
@@ -162,17 +204,19 @@ class _Search:
         """
         if config.hash in self.found:
             return self.found[config.hash]
+        if config.hash in self._no_room.keys() | self.refusals.keys():
+            return None
         self._tried += 1
         try:
             self._target.check(config)
             check_fit(self._target.name, "FPGA", self._target.fpga, config,
                       folded=self._target.folds, external=self._target.external)
         except ConfigurationError as error:
-            self.reason = self.reason or str(error)
+            self._leave_out(config, str(error))
             return None
         self._progress(f"{self._tried} tried, {len(self.found)} fit: {config.lanes} lanes, "
                        f"{config.cores} cores, {config.planes} planes, {config.eject} ports")
-        if any(self._contains(config, small) for small in self._too_large):
+        if self._is_too_large(config):
             return None
         try:
             workload, prediction, seconds = self._predict(config)
@@ -181,13 +225,8 @@ class _Search:
         if any(one.seconds <= seconds and self._contains(config, one.config)
                for one in self.found.values()):
             return None
-        shape = config.replace(**{name: getattr(self._base, name) for name in _SIZES})
-        shares = self._target.shares(config, None if shape == config else shape)
-        if not self._target.fits(shares):
-            self.reason = self.reason or "taken: " + ", ".join(
-                f"{share:.0%} of {kind}" for kind, share in shares.items())
-            if not self._target.fits({kind: shares[kind] for kind in _LOGIC if kind in shares}):
-                self._too_large.append(config)
+        shares = self._shares(config)
+        if not shares:
             return None
         candidate = Candidate(
             config=config, cycles=prediction.cycles, seconds=seconds, shares=shares,
@@ -202,19 +241,65 @@ class _Search:
         return self._target.is_folded(large) == self._target.is_folded(small) and all(
             getattr(large, name) >= getattr(small, name) for name in (*_SHAPES, *_SIZES))
 
+    def _shares(self, config: Config) -> dict[str, float]:
+        """Share of each resource that a chip takes; empty if there is no room for it."""
+        shape = config.replace(**{name: getattr(self._base, name) for name in _SIZES})
+        shares = self._target.shares(config, None if shape == config else shape)
+        if self._target.fits(shares):
+            return shares
+        if not self._target.fits({kind: shares[kind] for kind in _LOGIC if kind in shares}):
+            self._too_large.append(config)
+        self._leave_out(config, "taken: " + ", ".join(
+            f"{share:.0%} of {kind}" for kind, share in shares.items()))
+        return {}
+
+    def _is_too_large(self, config: Config) -> bool:
+        """Whether a chip contains one that has no room, without estimating its area."""
+        small = next((one for one in self._too_large if self._contains(config, one)), None)
+        if small:
+            self._leave_out(config, self._no_room[small.hash])
+        return bool(small)
+
+    def _leave_out(self, config: Config, reason: str) -> None:
+        """Note why the board has no room for a configuration."""
+        self._no_room[config.hash] = reason
+        self.reason = self.reason or reason
+
     def _raise_field(self, config: Config, reason: str) -> Candidate | None:
-        """The candidate with twice as much of what there is too little of."""
-        for name in _CAPACITIES:
-            if name not in self._fixed and reason.startswith(f"{name} is "):
-                with contextlib.suppress(ConfigurationError):
-                    return self.consider(config.replace(**{name: 2 * getattr(config, name)}))
+        """The candidate with as much as is needed of what there is too little of.
+
+        If that cannot be had, a configuration that the board has room for is refused.
+        """
+        shortage = _SHORTAGE.match(reason)
+        if shortage and shortage[1] in _CAPACITIES and shortage[1] not in self._fixed:
+            field, needed = shortage[1], int(shortage[2])
+            sufficient = 1 << (needed - 1).bit_length()
+            try:
+                raised = config.replace(**{field: sufficient})
+            except ConfigurationError:
+                pass  # the reason says what else would help
+            else:
+                candidate = self.consider(raised)
+                if candidate or raised.hash not in self._no_room.keys() | self.refusals.keys():
+                    return candidate
+                if refusal := self.refusals.pop(raised.hash, None):
+                    reason = refusal.reason
+                else:
+                    reason = (f"{field} is {getattr(config, field)}, but {needed} are needed, and "
+                              f"{self._target.name} has no room for {sufficient}: "
+                              f"{self._no_room[raised.hash]}; take a larger board, a smaller graph "
+                              f"or network, or several boards (hypercast plan)")
         self.reason = reason
+        if not self._is_too_large(config) and self._shares(config):
+            self.refusals[config.hash] = Refusal(config=config, reason=reason)
         return None
 
     def _predict(self, config: Config) -> tuple[Workload, Prediction, float]:
         workload = self._workload(config)
-        require_channels(workload)
+        require_room(workload)
         prediction = predict(workload)
+        if prediction.shortages:
+            raise CapacityError(prediction.shortages[0])
         return workload, prediction, self._target.seconds(prediction.cycles, config)
 
     def improve(self, best: Candidate) -> None:
@@ -241,7 +326,28 @@ def _better(one: Candidate, best: Candidate) -> bool:
     return one.seconds <= best.seconds and one.taken < best.taken
 
 
-def require_channels(workload: Workload) -> None:
+def require_room(workload: Workload) -> None:
+    """Check what can be said of a step's room before its program is made.
+
+    Raises
+    ------
+    CapacityError
+        If a chip surely has no room for the step.
+    """
+    config, network = workload.config, workload.network
+    check_sizes(network, workload.vertices[-1], config)
+    layers = range(1, len(network.layers) + 1)
+    require_capacity(config, "tensors", len(layer_entries(network, layers)),
+                     "the network has that many tensors")
+    _require_channels(workload)
+    names = ("train", "evaluate") if workload.sampled else ("load", "train", "evaluate")
+    length = program_length(network, config, workload.vertices, names,
+                            square=len({*workload.vertices}) == 1)
+    require_capacity(config, "program_rows", length,
+                     "the program has that many instructions at least")
+
+
+def _require_channels(workload: Workload) -> None:
     """Raise ``CapacityError`` if tensors and lists do not fit the memory channels, about."""
     config, network = workload.config, workload.network
     vertices = Vertices.of_layers(workload.vertices, config, RowTable())
@@ -249,9 +355,11 @@ def require_channels(workload: Workload) -> None:
     memory.matrix(FEATURES, 0, network.features)
     used = list(memory.used)
     record = config.send_record_width / config.word_width
-    for layer in range(1, len(network.layers) + 1):
-        used[1] += sum(round((load.total_words + load.total_rows * record) / config.cores)
-                       for load in workload.loads(layer, False))
+    # Layers of the same edges share them.
+    lists = {strip for layer in range(1, len(network.layers) + 1)
+             for strip in enumerate(workload.loads(layer, False))}
+    used[1] += sum(round((load.total_words + load.total_rows * record) / config.cores)
+                   for _, load in lists)
     require_capacity(config, "channel_words", max(used), "tensors and lists take that many words")
 
 

@@ -10,6 +10,7 @@ from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.training.prepare import prepare
+from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
@@ -41,6 +42,7 @@ class GraphSteps:
         self._model = prepare(graph, network, recipe)
         self._fastest = fastest
         self._edges: dict[tuple[int, ...], CompiledEdges] = {}
+        self._models = {self._model.network: self._model}
 
     def __call__(self, config: Config) -> Workload:
         """The workload on a configuration."""
@@ -53,8 +55,14 @@ class GraphSteps:
         workload = Workload.of_model(self._model, config, edges)
         if self._fastest:
             workload = choose_orders(workload)
-        compile_job(self._model, config, edges=edges)  # raises what does not fit
+        compile_job(self._model_of(workload.network), config, edges=edges)  # or says what lacks
         return workload
+
+    def _model_of(self, network: Network) -> InitialModel:
+        """The model with the orders of a network."""
+        if network not in self._models:
+            self._models[network] = InitialModel.of(network, self._model.recipe, self._model.sample)
+        return self._models[network]
 
 
 class StatisticSteps:

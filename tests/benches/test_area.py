@@ -6,7 +6,7 @@ from types import SimpleNamespace
 from hypercast.benches import area, explore
 from hypercast.host.eda.area_fit import FITTED
 from hypercast.host.eda.chip_area import ChipArea
-from hypercast.host.eda.exploration import Candidate
+from hypercast.host.eda.exploration import Candidate, Exploration
 from hypercast.host.eda.families import Area
 from hypercast.rtl.config import PRESETS, Config
 
@@ -60,9 +60,10 @@ def test_exploration(monkeypatch):
     preset = PRESETS["vcu128"]
     monkeypatch.setattr(explore, "predict", lambda workload: SimpleNamespace(cycles=1_000))
     monkeypatch.setattr(explore, "StatisticSteps", lambda *shape, **options: lambda config: None)
-    monkeypatch.setattr(explore, "explore", lambda target, steps, fixed, progress: [Candidate(
-        config=preset.replace(planes=2), cycles=800, seconds=1, shares={"LUT": 0.81, "DSP": 0.79},
-        energy={"a": 0.002}, orders=())])
+    monkeypatch.setattr(explore, "explore", lambda target, steps, fixed, progress: Exploration(
+        refusals=[], candidates=[Candidate(
+            config=preset.replace(planes=2), cycles=800, seconds=1, orders=(),
+            shares={"LUT": 0.81, "DSP": 0.79}, energy={"a": 0.002})]))
     figures = _figures(explore)
     ratios = [figure for name, figure in figures.items() if name.endswith("preset / best found")]
     assert [(figure.value, figure.passed) for figure in ratios] == [(1.25, True)] * 2

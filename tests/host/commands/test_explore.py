@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from hypercast.host.cli import main
 from hypercast.host.description.description import load_description
 from hypercast.host.eda import exploration
-from hypercast.host.eda.exploration import Candidate
+from hypercast.host.eda.exploration import Candidate, Exploration, Refusal
 from hypercast.rtl.config import PRESETS
 
 FAST = PRESETS["vcu128"].replace(edge_buffer=8, memory_stalls=False)
@@ -31,8 +31,12 @@ def asked(monkeypatch):
 
     def explore(target, workload, fixed, progress):
         found.append((target, workload, fixed))
-        return [_candidate(PRESETS["vcu128"], 900, 0.5), _candidate(FAST, 500, 0.7),
-                _candidate(FAST.replace(planes=1, eject=1), 950, 0.9)]
+        return Exploration(
+            candidates=[_candidate(PRESETS["vcu128"], 900, 0.5), _candidate(FAST, 500, 0.7),
+                        _candidate(FAST.replace(planes=1, eject=1), 950, 0.9)],
+            refusals=[Refusal(config=FAST.replace(lanes=lanes), reason=f"{name} is 1, but {lanes} "
+                              f"are needed; raise {name}")
+                      for name, lanes in (("program_rows", 2), ("tensors", 4), ("tensors", 8))])
 
     monkeypatch.setattr(exploration, "explore", explore)
     return found
@@ -65,6 +69,25 @@ def test_json(asked):
     assert [one["cycles"] for one in document["candidates"]] == [500, 900]
     assert document["candidates"][0]["configuration"] == FAST.to_dict()
     assert document["candidates"][0]["estimated_joules"] == 1e-3
+    assert [(one["configuration"]["lanes"], one["reason"]) for one in document["refused"]] == [
+        (2, "program_rows is 1, but 2 are needed; raise program_rows"),
+        *((lanes, f"tensors is 1, but {lanes} are needed; raise tensors") for lanes in (4, 8))]
+
+
+def test_what_cannot_be_loaded_is_marked(asked):
+    lines = _run("--board", "vcu128", *STATISTICS).stdout.splitlines()
+    assert [line for line in lines if line.startswith("cannot be loaded")] == [
+        "cannot be loaded: 16 cores, 2 lanes, 2 planes, 2 ports: program_rows is 1, but 2 are "
+        "needed; raise program_rows",
+        "cannot be loaded: 16 cores, 4 lanes, 2 planes, 2 ports, and 1 more: tensors is 1, but 4 "
+        "are needed; raise tensors"]
+
+
+def test_adam_needs_its_unit(asked):
+    command = ("karate", "--board", "ulx3s", "--optimiser", "adam")
+    _run(*command)
+    assert [fixed for *_, fixed in asked] == [{"adam": True}]
+    assert "no unit for it" in _run(*command, "-P", "adam=false", status=2).stderr
 
 
 def test_a_data_set(asked, tmp_path):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The search among configurations, with a machine whose cycles and shares are known."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from hypercast.boards.fpga import FPGAS
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.eda import exploration
-from hypercast.host.eda.exploration import Candidate, explore, pareto
+from hypercast.host.eda.exploration import Candidate, explore, pareto, require_room
 from hypercast.host.eda.step_workloads import StatisticSteps
 from hypercast.host.eda.target import Target
 from hypercast.reference.network import Network
@@ -37,18 +38,19 @@ def machine(monkeypatch):
     def predict(config):
         if config.weight_rows < 512:
             raise CapacityError(f"weight_rows is {config.weight_rows}, but 512 are needed")
-        return SimpleNamespace(work={}, cycles=1_000_000 // (
+        return SimpleNamespace(work={}, shortages=[], cycles=1_000_000 // (
             config.lanes * config.cores * min(config.operand_words, 1_024)))
 
     monkeypatch.setattr(exploration, "predict", lambda workload: predict(workload.config))
-    monkeypatch.setattr(exploration, "require_channels", lambda workload: None)
+    monkeypatch.setattr(exploration, "require_room", lambda workload: None)
     monkeypatch.setattr(exploration, "_hops", lambda workload: 0)
     return lambda config: SimpleNamespace(config=config, orders=())
 
 
 def test_the_fastest_is_found(machine):
-    found = explore(TARGET, machine, {})
-    best = pareto(found)[0]
+    explored = explore(TARGET, machine, {})
+    found, best = explored.candidates, pareto(explored.candidates)[0]
+    assert not explored.refusals
     config = best.config
     assert (config.lanes * config.cores, config.operand_words) == (64, 1_024)
     assert config.weight_rows == 512
@@ -66,21 +68,23 @@ def test_what_contains_a_chip_that_is_too_large_is_not_estimated(machine, monkey
     monkeypatch.setattr(_Target, "shares", shares)
     with pytest.raises(CapacityError, match="no configuration fits"):
         explore(TARGET, machine, {"lanes": 16, "dimensions": 3, "planes": 2})
-    assert [(one.lanes, one.cores, one.planes, one.eject) for one in asked] == [(16, 8, 2, 1)]
+    assert {(one.lanes, one.cores, one.planes, one.eject) for one in asked} == {(16, 8, 2, 1)}
+    assert len(asked) == 2  # with the weight bank that the step needs, and without
 
 
 def test_what_contains_a_candidate_that_is_as_fast_is_left_out(machine, monkeypatch):
-    found = explore(TARGET, machine, {})
+    found = explore(TARGET, machine, {}).candidates
     assert {(one.config.planes, one.config.eject) for one in found} <= {(2, 1), (2, 2)}
     monkeypatch.setattr(exploration._Search, "_contains", lambda *_: False)
-    everything = explore(TARGET, machine, {})
+    everything = explore(TARGET, machine, {}).candidates
     assert len(everything) > len(found)
     assert [(one.seconds, one.taken) for one in pareto(everything)] == [
         (one.seconds, one.taken) for one in pareto(found)]
 
 
 def test_what_is_fixed_stays(machine):
-    found = explore(TARGET, machine, {"lanes": 4, "dimensions": 1, "operand_words": 64})
+    found = explore(
+        TARGET, machine, {"lanes": 4, "dimensions": 1, "operand_words": 64}).candidates
     assert {(one.config.lanes, one.config.cores, one.config.operand_words)
             for one in found} == {(4, 2, 64)}
 
@@ -111,7 +115,60 @@ def test_statistics_on_a_real_configuration():
                            sampled=True)
     workload = steps(config)
     assert workload.sampled and workload.vertices == (400, 100, 20)
-    exploration.require_channels(workload)
-    with pytest.raises(CapacityError, match="channel_words is 64"):
-        exploration.require_channels(steps(config.replace(channel_words=64)))
+    require_room(workload)
+    for field, value in (("channel_words", 64), ("program_rows", 16), ("tensors", 16)):
+        with pytest.raises(CapacityError, match=f"{field} is {value}, but"):
+            require_room(steps(config.replace(**{field: value})))
+    with pytest.raises(CapacityError, match="2000 classes"):
+        require_room(StatisticSteps((40, 40), (90,), Network.of_widths((8, 2000)))(config))
     assert 0 < exploration._hops(workload) <= 4
+
+
+@pytest.mark.parametrize("field", ["program_rows", "tensors", "weight_rows", "channel_words"])
+def test_what_cannot_be_loaded_is_refused_and_never_a_candidate(machine, monkeypatch, field):
+    """Chips of more than 16 lanes in all are faster, but lack something."""
+    def lack(workload):
+        config = workload.config
+        if config.lanes * config.cores > 16 and getattr(config, field) < 1024:
+            raise CapacityError(f"{field} is {getattr(config, field)}, but 1000 are needed: so it "
+                                f"is; raise {field} to 1024 (-P {field}=1024)")
+
+    monkeypatch.setattr(exploration, "require_room", lack)
+    raised = explore(TARGET, machine, {})
+    best = pareto(raised.candidates)[0].config
+    assert best.lanes * best.cores == 64 and getattr(best, field) >= 1024 and not raised.refusals
+    fixed = explore(TARGET, machine, {field: 512, "planes": 2})
+    assert all(one.config.lanes * one.config.cores <= 16 for one in fixed.candidates)
+    assert {one.config.lanes * one.config.cores for one in fixed.refusals} == {32, 64}
+    for one in fixed.refusals:
+        assert one.reason == (f"{field} is 512, but 1000 are needed: so it is; raise {field} to "
+                              f"1024 (-P {field}=1024)")
+
+
+def test_a_board_without_room_for_what_is_lacking_is_named(machine, monkeypatch):
+    def check(config):
+        if config.program_rows > 1024:
+            raise ConfigurationError("the board has 1024 rows")
+
+    def predict(workload):
+        config = workload.config
+        return SimpleNamespace(work={}, cycles=1_000 // config.lanes, shortages=[] if config.lanes
+                               < 8 or config.program_rows > 1500 else [
+            f"program_rows is {config.program_rows}, but 1500 are needed: why; a remedy"])
+
+    monkeypatch.setattr(exploration, "predict", predict)
+    found = explore(replace(TARGET, check=check), machine, {"dimensions": 1})
+    assert max(one.config.lanes for one in found.candidates) == 4
+    assert {one.config.lanes for one in found.refusals} == {8, 16}
+    assert {one.reason for one in found.refusals} == {
+        "program_rows is 256, but 1500 are needed, and board has no room for 2048: the board has "
+        "1024 rows; take a larger board, a smaller graph or network, or several boards (hypercast "
+        "plan)"}
+
+
+def test_a_program_that_fits_no_chip_is_not_predicted(monkeypatch):
+    monkeypatch.setattr(exploration, "predict", None)
+    steps = StatisticSteps((2_000,) * 61, (9_000,) * 60, Network.of_widths((8,) * 61))
+    with pytest.raises(CapacityError, match=r"no configuration fits.*program_rows is .*more lanes"):
+        explore(TARGET, steps, {"dimensions": 1, "lanes": 2, "planes": 2, "eject": 1,
+                                "channel_words": 1 << 22})
