@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+#: How edge weights are made that are not the same both ways.
+_MEANS = ("mean", "neighbours")
+
 
 @click.command(cls=CommandWithGroups, groups=DESCRIPTION_GROUPS)
 @click.argument("dataset", required=False)
@@ -110,7 +113,8 @@ def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[
     numbers = count(description, vertices, edges, features, classes)
     sampled = numbers.sampled or bool(description.sampling.sampler)
     return problem_of_network(description, cluster, numbers.network, Statistics(
-        vertices=numbers.vertices, edges=numbers.edges, sampled=sampled, law=law))
+        vertices=numbers.vertices, edges=numbers.edges, sampled=sampled, law=law,
+        symmetric=not sampled and description.recipe.normalisation not in _MEANS))
 
 
 def _document(plan: "Plan") -> dict[str, object]:

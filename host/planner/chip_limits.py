@@ -14,8 +14,8 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.rtl.config import LARGEST_PROGRAM
 
-__all__ = ["SUMMED", "SURELY", "SURELY_NOT", "alone_length", "count", "programs_of_one",
-           "run_length", "shortage"]
+__all__ = ["SUMMED", "SURELY", "SURELY_NOT", "alone_length", "count", "lacks_unit",
+           "programs_of_one", "run_length", "shortage"]
 
 #: Programs of a board that has all layers, and samples of its own.
 SUMMED = ("step_sums", "update", "evaluate")
@@ -30,6 +30,11 @@ def programs_of_one(problem: Problem) -> tuple[str, ...]:
     if not problem.statistics.sampled:
         return "load", "train", "evaluate"
     return SUMMED if problem.micro_batches > 1 else ("train", "evaluate")
+
+
+def lacks_unit(problem: Problem, board: Board) -> bool:
+    """Whether a board's chip has no unit for the optimiser."""
+    return problem.adam and not board.config.adam
 
 
 def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
@@ -55,6 +60,9 @@ def shortage(problem: Problem, layers: Sequence[int], board: Board, share: str,
         Rows of others that it reads.
     """
     config, statistics = board.config, statistics or problem.statistics
+    if lacks_unit(problem, board):
+        return (f"{board.name} ({board.kind}) has no unit for the optimiser adam; give it one "
+                f"({IN_FILE} adam=true), or train with sgd (--optimiser sgd)")
     try:
         for network in {problem.layers[layer].network for layer in layers}:
             check_sizes(network, statistics.vertices[-1], config)

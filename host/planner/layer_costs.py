@@ -6,8 +6,12 @@ from dataclasses import replace
 from functools import lru_cache
 
 from hypercast.host.cluster.board import Board
+from hypercast.host.compiler.edge_sets import edge_set_words
+from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import place_tensors
+from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.memory_map import MemoryMap
+from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.prediction import predict_layer
 from hypercast.host.cycle_model.workload import Workload
@@ -19,17 +23,22 @@ from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import BASE_WIDTH, TENSOR_WIDTH
 
-__all__ = ["layer_cost", "list_footprint", "result_footprint"]
+__all__ = ["layer_cost", "list_footprint", "result_footprint", "root_footprint"]
 
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
-               adam: bool) -> Cost:
-    """The cost of a layer (from 1) on a board, for a micro-batch of some ``Statistics``."""
+               adam: bool, *, sums: bool = False) -> Cost:
+    """The cost of a layer (from 1) on a board, for a micro-batch of some ``Statistics``.
+
+    With ``sums``, gradients are kept until other boards' or samples' have been added.
+    """
     config = board.config
     forward, backward = _cycles(network, number, statistics, config)
     kept, working = _tensors(network, statistics.vertices, config)[number]
+    if number == len(network.layers):
+        kept += _labels(network, statistics, config)
     return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
-                working=working, resident=_weights(network, number, config, adam))
+                working=working, resident=_weights(network, number, config, adam, sums))
 
 
 def result_footprint(columns: int, vertices: int, config: Config) -> Footprint:
@@ -41,8 +50,23 @@ def result_footprint(columns: int, vertices: int, config: Config) -> Footprint:
 def list_footprint(targets: int, sources: int, edges: int, law: str, config: Config) -> Footprint:
     """Room for a matrix of edges, and for the lists of rows that are sent for it."""
     loads = Expected([sources, targets], [edges], config, law).loads(1, False)
+    return _lists(loads, sources, config)
+
+
+@lru_cache(maxsize=64)
+def root_footprint(targets: int, sources: int, config: Config) -> Footprint:
+    """Room for the lists of rows that are added to sums over neighbours, each in its own core."""
+    loads = []
+    for strip in strips_of(targets, config):
+        rows = strip.rows * config.cores
+        loads += Expected([rows, rows], [rows], config).root_loads(1, False)
+    return _lists(loads, sources, config)
+
+
+def _lists(loads: Sequence[Load], sources: int, config: Config) -> Footprint:
+    """Room for an edge set and a send list for each strip."""
     records = -(-_rows(sources, config) * config.send_record_width // config.word_width)
-    return Footprint(gradients=sum(load.words + config.streams + records for load in loads))
+    return Footprint(gradients=sum(edge_set_words(load.words, config) + records for load in loads))
 
 
 def _rows(vertices: int, config: Config) -> int:
@@ -133,12 +157,20 @@ def _tensors(network: Network, vertices: tuple[int, ...],
             for number in range(1, len(network.layers) + 1)}
 
 
-def _weights(network: Network, number: int, config: Config, adam: bool) -> Footprint:
+def _labels(network: Network, statistics: Statistics, config: Config) -> Footprint:
+    """Room for one label of each vertex; of samples, with a loss weight."""
+    rows = [_rows(count, config) for count in statistics.vertices]
+    records = LabelFormat(weighted=statistics.sampled).records(network.classes, config)
+    return Footprint(gradients=MemoryMap(config, rows).labels(records).words)
+
+
+def _weights(network: Network, number: int, config: Config, adam: bool,
+             sums: bool) -> Footprint:
     """Room for a layer's weights, and for what the optimiser knows of them."""
     panels = -(-network.layers[number - 1].features_out // config.lanes)
     heights = [1, *(-(-weight.shape[0] // config.lanes) * config.lanes
                     for weight in network.weights(number))]
-    values = 3 if adam else 2
+    values = (3 if adam else 2) + (2 if sums else 0)
     state = sum(-(-panels * height // config.cores) * values * config.state_words
                 for height in heights)
     return Footprint(gradients=state, weight_rows=panels * sum(heights))

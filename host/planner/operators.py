@@ -46,6 +46,10 @@ class Footprint:
         return Footprint(self.features + other.features, self.gradients + other.gradients,
                          self.weight_rows + other.weight_rows)
 
+    def __sub__(self, other: "Footprint") -> "Footprint":
+        return Footprint(self.features - other.features, self.gradients - other.gradients,
+                         self.weight_rows - other.weight_rows)
+
     def times(self, count: float) -> "Footprint":
         """The room that ``count`` of it take, or a part of one."""
         return Footprint(*(math.ceil(one * count)

@@ -11,7 +11,12 @@ from hypercast.errors import InputError
 from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.compiler.layer_entries import layer_entries
-from hypercast.host.planner.layer_costs import layer_cost, list_footprint, result_footprint
+from hypercast.host.planner.layer_costs import (
+    layer_cost,
+    list_footprint,
+    result_footprint,
+    root_footprint,
+)
 from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
@@ -119,6 +124,11 @@ class Problem:
                    samples=samples, layers=tuple(NetworkLayer(f"layer {number}", network, number)
                                 for number in range(1, len(network.layers) + 1)),
                    edges=_edges(network))
+
+    @property
+    def adds_gradients(self) -> bool:
+        """Whether a board may keep sums of gradients, to add others' or other samples'."""
+        return len(self.boards) > 1 or self.micro_batches > 1
 
     @property
     def steps(self) -> tuple[tuple[int, int], ...]:
@@ -242,7 +252,8 @@ class Problem:
         return Operator(
             name=layer.name,
             costs={board.speed: layer_cost(layer.network, layer.number, statistics, board,
-                                           self.adam) for board in boards},
+                                           self.adam, sums=self.adds_gradients)
+                   for board in boards},
             output=rows * layer.columns * boards[0].config.element_width // 8,
             mask=-(-rows * layer.columns // 8),
             weights=sum(weight.shape[0] * weight.shape[1]
@@ -254,24 +265,44 @@ class Problem:
         return result_footprint(layer.columns, self.statistics.vertices[layer.number],
                                 board.config)
 
-    def lists(self, numbers: Sequence[int], board: Board,
-              statistics: Statistics | None = None) -> Footprint:
+    def lists(self, numbers: Sequence[int], board: Board, statistics: Statistics | None = None,
+              halo: int = 0) -> Footprint:
         """Room for the edges of some layers (from 0) on a board, of a micro-batch.
 
-        A whole graph's are the same for all layers, and for both ways.
+        A whole graph's are the same for all layers, and for both ways if its matrix is its own
+        transpose. A part of a graph has edges from its ``halo``, vertices of others, and to them.
         """
         statistics = statistics or self.statistics
-        total, seen = Footprint(), set[tuple[int, int, int]]()
+        twice = bool(halo) or not statistics.symmetric
+        found = dict[tuple[int, bool], Footprint]()
         for layer in (self.layers[number] for number in numbers):
             if layer.network.layers[layer.number - 1].order == LINEAR:
                 continue
             sources, targets = statistics.vertices[layer.number - 1:layer.number + 1]
             edges = statistics.edges[layer.number - 1]
-            if statistics.square and seen:
-                continue
-            seen.add((sources, targets, edges))
-            for one, other in ((targets, sources), (sources, targets))[:2 - statistics.square]:
-                total += list_footprint(one, other, edges, statistics.law, board.config)
+            for backward in (False, True):
+                one, other = (sources, targets) if backward else (targets, sources)
+                if statistics.square:
+                    key = 0, backward and twice
+                elif backward and layer.network.aggregates_features(layer.number):
+                    continue  # nobody asks for the gradients of features
+                else:
+                    key = layer.number, backward
+                found[key] = list_footprint(one, other + halo, edges, statistics.law, board.config)
+        return sum(found.values(), self.root_lists(numbers, board, statistics))
+
+    def root_lists(self, numbers: Sequence[int], board: Board,
+                   statistics: Statistics | None = None) -> Footprint:
+        """Room for the lists of rows that are added to sums over neighbours, as of ``lists``."""
+        statistics = statistics or self.statistics
+        total = Footprint()
+        for layer in (self.layers[number] for number in numbers):
+            if step_graph(layer.network).adds_rows:
+                sources, targets = statistics.vertices[layer.number - 1:layer.number + 1]
+                total += root_footprint(targets, sources, board.config)
+                if statistics.square:
+                    return total  # the same for all layers, and for both ways
+                total += root_footprint(sources, targets, board.config)
         return total
 
     @property

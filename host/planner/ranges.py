@@ -7,7 +7,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from hypercast.host.cluster.board import Board
-from hypercast.host.planner.chip_limits import SURELY_NOT, alone_length, count, run_length
+from hypercast.host.planner.chip_limits import (
+    SURELY_NOT,
+    alone_length,
+    count,
+    lacks_unit,
+    run_length,
+)
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage
 from hypercast.host.planner.problem import Problem
@@ -67,7 +73,8 @@ class Ranges:
     def fits_chip(self, begin: int, end: int, board: Board) -> bool:
         """Whether a board's chip has the entries and instructions that some layers need."""
         lengths, config = self._lengths[board.speed], board.config
-        if self._entries[begin][end - begin - 1] > config.tensors:
+        if self._entries[begin][end - begin - 1] > config.tensors or lacks_unit(
+                self.problem, board):
             return False
         about = lengths[end] - lengths[begin]
         if not config.program_rows < about < SURELY_NOT * config.program_rows:
@@ -82,9 +89,7 @@ class Ranges:
             return False
 
         def between(sums: dict[tuple[int, float], list[Footprint]]) -> Footprint:
-            first, last = sums[board.speed][begin], sums[board.speed][end]
-            return Footprint(last.features - first.features, last.gradients - first.gradients,
-                             last.weight_rows - first.weight_rows)
+            return sums[board.speed][end] - sums[board.speed][begin]
 
         kept = between(self._kept) + self._inputs[board.speed][begin]
         need = between(self._resident) + between(self._working)

@@ -16,10 +16,12 @@ from hypercast.host.planner.chip_limits import (
     SURELY_NOT,
     alone_length,
     count,
+    lacks_unit,
     run_length,
 )
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR
 
 __all__ = ["NONE_FIT", "StageRoom", "bits_of", "numbers_of"]
@@ -102,6 +104,11 @@ class _Own(NamedTuple):
                    kept.gradients, kept.weight_rows, instructions)
 
 
+def _lists_of(statistics: Statistics, lists: Footprint) -> _Own:
+    """Lists that all layers share: of a whole graph, or of each micro-batch in flight."""
+    return _Own.of(*((Footprint(), lists) if statistics.sampled else (lists, Footprint())))
+
+
 @dataclass(frozen=True)
 class _Sum:
     """Sums over the operators of a stage, with sets of the things that they share."""
@@ -126,19 +133,21 @@ class _Kind:
         self._alone = []
         for number, layer in enumerate(problem.layers):
             cost, lists = graph.operators[number].on(board), problem.lists([number], board)
+            roots = problem.root_lists([number], board)
             kept, fixed = cost.kept, cost.resident + cost.working
-            parts = (Footprint(), lists) if statistics.sampled else (lists, Footprint())
             if not shared:
-                fixed, kept = fixed + parts[0], kept + parts[1]
+                fixed, kept = (fixed, kept + lists) if statistics.sampled else (fixed + lists, kept)
             elif layer.network.layers[layer.number - 1].order != LINEAR:
                 self._reading |= 1 << number
-                self._lists = _Own.of(*parts)
+                self._lists = _lists_of(statistics, lists - roots)
             self._alone.append(_Sum(
                 _Own.of(fixed, kept, self._instructions(number)),
                 bits_of(places[entry] for entry in problem.layer_entries[number]),
                 bits_of(graph.sources[number])))
         self._results = [problem.result(number, board) for number in range(len(problem.layers))]
-        self._sums = {0: _Sum(_Own.of(Footprint(), Footprint()))}
+        # Rows that are added have the same lists in all layers of a network, as edges have.
+        self._sums = {0: _Sum(_lists_of(statistics, problem.root_lists(
+            range(len(problem.layers)), board) if shared else Footprint()))}
         self._found: dict[int, int] = {}
         #: Runs of layers whose counted programs are too long. Programs of longer runs are too long,
         #: too.
@@ -193,7 +202,7 @@ class _Kind:
     def _flights(self, stage: int, read: int) -> int:
         """As ``in_flight``, of all but the programs, with the operators whose results are read."""
         config, found = self._board.config, self._sum(stage)
-        if found.entries.bit_count() > config.tensors:
+        if found.entries.bit_count() > config.tensors or lacks_unit(self._problem, self._board):
             return 0
         own = found.own
         if stage & self._reading:

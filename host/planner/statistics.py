@@ -46,6 +46,9 @@ class Statistics:
         Whether it is a sample; else all layers have the whole graph.
     law : str
         How edges are distributed over vertices, see ``Expected``.
+    symmetric : bool
+        Whether a matrix that all layers have is its own transpose, so that one serves both ways.
+        Programs for samples never count on that.
     divisions : tuple of tuple of Part
         The parts for some numbers of boards, or of chunks: of a graph that was divided.
     cuts : tuple of (int, int, int)
@@ -62,6 +65,7 @@ class Statistics:
     edges: tuple[int, ...]
     sampled: bool = False
     law: str = "power"
+    symmetric: bool = True
     divisions: tuple[tuple[Part, ...], ...] = ()
     cuts: tuple[tuple[int, int, int], ...] = ()
 
@@ -73,10 +77,10 @@ class Statistics:
     @classmethod
     def whole(cls, vertices: int, edges: int, layers: int,
               divisions: tuple[tuple[Part, ...], ...] = (),
-              cuts: tuple[tuple[int, int, int], ...] = ()) -> Self:
+              cuts: tuple[tuple[int, int, int], ...] = (), *, symmetric: bool = True) -> Self:
         """The statistics of a whole graph."""
         return cls(vertices=(vertices,) * (layers + 1), edges=(edges,) * layers,
-                   divisions=divisions, cuts=cuts)
+                   symmetric=symmetric, divisions=divisions, cuts=cuts)
 
     @property
     def square(self) -> bool:
@@ -89,13 +93,14 @@ class Statistics:
         return type(self)(
             vertices=tuple(max(1, round(one / count)) for one in self.vertices),
             edges=tuple(max(1, round(one / count)) for one in self.edges),
-            sampled=self.sampled, law=self.law)
+            sampled=self.sampled, law=self.law, symmetric=self.symmetric)
 
     def parts(self, count: int) -> list[Self]:
         """The statistics of each of so many parts: known ones, or the same one for all."""
         known: tuple[Part, ...] = self._division(count)
         return [type(self)(vertices=(one.vertices,) * len(self.vertices),
-                           edges=(max(1, one.edges),) * len(self.edges), law=self.law)
+                           edges=(max(1, one.edges),) * len(self.edges), law=self.law,
+                           symmetric=self.symmetric)
                 for one in known] or [self.part(count)]
 
     def largest(self, count: int) -> Self:
@@ -103,7 +108,8 @@ class Statistics:
         parts = self.parts(count)
         vertices, edges = (tuple(map(max, zip(*numbers, strict=True))) for numbers in (
             [part.vertices for part in parts], [part.edges for part in parts]))
-        return type(self)(vertices=vertices, edges=edges, sampled=self.sampled, law=self.law)
+        return type(self)(vertices=vertices, edges=edges, sampled=self.sampled, law=self.law,
+                          symmetric=self.symmetric)
 
     def _division(self, count: int) -> tuple[Part, ...]:
         return next((parts for parts in self.divisions if len(parts) == count), ())

@@ -115,8 +115,10 @@ def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],
     """Room that each board needs, and what its chip lacks."""
     sample, layers = model.sample, len(model.network.layers)
     # Edges are there for each micro-batch in flight; of a whole graph, that is once.
+    first = sample.edges[0]
     problem = _problem(model, cluster, Statistics(
-        vertices=sample.rows, sampled=True, edges=tuple(summed_edges(
+        vertices=sample.rows, sampled=True, symmetric=first.shape[0] == first.shape[1]
+        and (first != first.T).nnz == 0, edges=tuple(summed_edges(
             model.network, [matrix.nnz for matrix in sample.edges]))))
     for rank, (board, most) in enumerate(zip(cluster.boards, in_flight, strict=False)):
         run = runs[rank] if runs else range(1, layers + 1)

@@ -73,7 +73,8 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     matrix, cuts = graph.normalise(recipe.normalisation, recipe.gin_epsilon), []
     order = rank_order(graph)  # METIS divides what training gives it
     matrix = matrix[order][:, order]
-    whole = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers))
+    whole = Statistics.whole(graph.vertices, matrix.nnz, len(network.layers),
+                             symmetric=(matrix != matrix.T).nnz == 0)
     # The work of a vertex depends on the orders.
     network = _order(description, network, whole, cluster,
                      lambda: ordered_for_graph(network, graph, recipe.element_width))
@@ -122,7 +123,7 @@ def _sample_statistics(source: SampleSource, network: Network) -> Statistics:
                        .astype(int).tolist()),
         edges=tuple(np.mean([summed_edges(network, [matrix.nnz for matrix in sample.edges])
                              for sample in samples], axis=0).round().astype(int).tolist()),
-        sampled=True)
+        sampled=True, symmetric=False)
 
 
 def problem_of_network(description: Description, cluster: Cluster, network: Network,

@@ -101,7 +101,7 @@ def evaluated_parts(problem: Problem, boards: Sequence[Board],
     waits = any(board.transfers == NO_OVERLAP for board in boards)
     memory, share = {}, f"one of {count} parts of the graph"
     for board, own, graph, halo in zip(boards, owns, graphs, halos, strict=True):
-        need = problem.lists(layers, board, own)
+        need = problem.lists(layers, board, own, halo)
         for layer in layers:
             cost = graph.operators[layer].on(board)
             need += cost.resident + cost.kept + cost.working

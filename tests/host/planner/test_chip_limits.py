@@ -28,13 +28,13 @@ def boards(count, **fields):
         "links": {"network": {"gigabits": 100}}})
 
 
-def deep(cluster, layers, *, sampled=True, vertices=800):
+def deep(cluster, layers, *, sampled=True, vertices=800, adam=False):
     """Convolutions of the same width."""
     network = Network.of_widths([16] * (layers + 1))
     statistics = Statistics(vertices=(vertices,) * (layers + 1), edges=(10 * vertices,) * layers,
                             sampled=sampled)
     return Problem.of_network(cluster, network, statistics,
-                              micro_batches=8 if sampled else 1)
+                              micro_batches=8 if sampled else 1, adam=adam)
 
 
 def reasons(problem):
@@ -107,6 +107,28 @@ def test_programs_that_are_too_long():
     large = deep(boards(2), 2, sampled=False, vertices=15_000_000)
     assert "4096 rows of program memory, but more than 16384 are needed" in reasons(large)[
         "one board"]
+
+
+@pytest.mark.parametrize("sampled", [True, False])
+def test_adam_needs_its_unit_on_each_board(sampled):
+    lacking = deep(boards(3, tensors=512, adam=False), 4, sampled=sampled, adam=True)
+    found = search(lacking)
+    assert not found.plans
+    for one in found.refusals:
+        if "samples" not in one.reason and "micro-batch" not in one.reason:
+            assert "has no unit for the optimiser adam; give it one (in the cluster's file: " \
+                   "adam=true), or train with sgd" in one.reason, one.strategy
+    for able in (deep(boards(3, tensors=512, adam=False), 4, sampled=sampled),
+                 deep(boards(3, tensors=512), 4, sampled=sampled, adam=True)):
+        assert {"one board", "BaPipe"} <= {plan.strategy for plan in search(able).plans}
+
+
+def test_a_board_without_the_unit_gets_no_share():
+    sections = {name: {"board": "vcu128", "tensors": 512, "program_rows": 4096, "adam": able}
+                for name, able in (("with", True), ("without", False))}
+    mixed = Cluster.of_sections({"boards": sections, "links": {"network": {"gigabits": 100}}})
+    found = search(deep(mixed, 4, adam=True))
+    assert {plan.boards for plan in found.plans} == {("with-0",)}
 
 
 def test_an_edited_plan_is_refused():

@@ -5,8 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from hypercast.host.cluster.description import load_cluster
+from hypercast.host.cluster.description import Cluster, load_cluster
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.vertices import RowTable, Vertices
@@ -16,10 +20,13 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner import layer_costs
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.operators import Footprint
+from hypercast.host.planner.pipelines import BoardStage, stage_footprint
+from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
 from hypercast.reference.tensor import FEATURES
+from tests.host.compiler.random_networks import ROOMY, models
 
 BOARD = load_cluster("ulx3s-2").boards[0]
 SMALL = Statistics.whole(400, 2400, 3)
@@ -76,7 +83,7 @@ def test_room_is_what_the_compiler_lays_out(network, adam):
     layout.memory.matrix(FEATURES, 0, network.features)
     words = [0, 0]
     for region in {id(one): one for one in layout.memory.regions.values()}.values():
-        words[region.channel] += region.words * (region.name != "labels")
+        words[region.channel] += region.words
     costs = [layer_cost(network, number, statistics, BOARD, adam)
              for number in range(1, count + 1)]
     parts = [part for cost in costs for part in (cost.resident, cost.kept, cost.working)]
@@ -165,14 +172,37 @@ def test_words_of_a_result(columns, vertices, words):
 
 
 def test_words_of_lists():
-    """Words of edges, a word for each of the streams, and the records of the rows that are sent."""
+    """A header, words of edges, and the records of the rows that are sent."""
     config = BOARD.config
     for targets, sources, edges in ((100, 300, 900), (1000, 40, 2000)):
         loads = Expected([sources, targets], [edges], config, "power").loads(1, False)
         rows = -(-sources // config.cores)
         records = -(-rows * config.send_record_width // config.word_width)
         assert layer_costs.list_footprint(targets, sources, edges, "power", config) == Footprint(
-            gradients=sum(load.words for load in loads) + len(loads) * (config.streams + records))
+            gradients=sum(edge_set_words(load.words, config) + records for load in loads))
+
+
+@settings(max_examples=12, deadline=None)
+@given(models(), st.booleans())
+def test_room_is_what_the_compiler_takes(model, several):
+    """Words of both channels and rows of the bank, of a whole graph and with sums of gradients."""
+    config = ROOMY.replace(accumulator_rows=64)
+    network, [edges, *_] = model.network, model.sample.edges
+    job = compile_job(model, config, word_sparse=False, pieces=several)
+    cluster = Cluster.of_sections({
+        "boards": {"one": {"board": "u50", "count": 1 + several, **config.to_dict()}},
+        "links": {"network": {"gigabits": 100}}})
+    problem = Problem.of_network(cluster, network, Statistics.whole(
+        len(model.sample.labels), edges.nnz, len(network.layers)),
+        adam=model.recipe.optimiser == "adam")
+    board = problem.boards[0]
+    need = stage_footprint(problem, BoardStage(tuple(range(len(network.layers))), (board,)), board,
+                           1)
+    features, gradients = (max(region.address + region.words for region in job.regions.values()
+                               if region.channel == channel) for channel in (0, 1))
+    assert need.features == features
+    assert need.gradients == pytest.approx(gradients, rel=0.06)
+    assert need.weight_rows == len(job.weight_bank)
 
 
 def test_words_of_weights():

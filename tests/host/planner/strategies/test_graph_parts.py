@@ -113,7 +113,7 @@ def test_room_of_parts(hidden):
     training = divided(100)
     memory = evaluated_parts(training, training.boards, hidden=hidden).memory
     for board, part, own in zip(training.boards, PARTS, DIVIDED.parts(4), strict=True):
-        need = training.lists((0, 1), board, own)
+        need = training.lists((0, 1), board, own, part.halo)
         for one in training.operators(own).operators:
             cost = one.on(board)
             need += cost.resident + cost.kept + cost.working
