@@ -158,8 +158,7 @@ class MpiGroup(Group):
         self._finish([self._communicator.Iallgather(
             np.array([len(content)], dtype=np.int64), sizes)])
         everything = np.empty(sizes.sum(), np.uint8) if self.rank == 0 else None
-        self._finish([self._communicator.Igatherv(
-            content, (everything, sizes) if self.rank == 0 else None, 0)])
+        self._finish([self._communicator.Igatherv(content, (everything, sizes), 0)])
         if everything is None:
             return []
         return [pickle.loads(part.tobytes())
