@@ -36,12 +36,13 @@ BENCHES = {
     "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
     "staleness": "accuracy with old rows and weights, next to exact training, over seeds",
+    "strips": "random trainings on graphs of many strips: words, the cycle model, the bound",
     "sim": "speed of the compiled simulation: against Amaranth's, threads, compiling, Cora",
 }
 #: Benches that are called like a command, to the name of their module.
 _MODULES = {"boards": "several_boards", "model": "cycle_model", "plan": "planner"}
 #: Benches that draw at random, with a seed.
-SEEDED = ("fuzz", "mutants", "shapes")
+SEEDED = ("fuzz", "mutants", "shapes", "strips")
 
 
 def run(name: str, *, data: Path | None, progress: Callable[[str], None],

@@ -18,19 +18,20 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["CONFIGS", "SHAPES", "run"]
+__all__ = ["CONFIGS", "HBM_LIKE", "SHAPES", "run"]
 
 #: Error allowed of a step, and of the mean over all.
 _BAR, _MEAN_BAR = 0.05, 0.02
-_SLOW = {"memory_latency": 64, "memory_stalls": True, "read_buffer": 128}
+#: Memory that answers as late as HBM, and stalls; and read buffers to go with it.
+HBM_LIKE = {"memory_latency": 64, "memory_stalls": True, "read_buffer": 128}
 _BASE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=512, weight_rows=4096,
                channel_words=65536, operand_words=16384, edge_buffer=8, program_rows=2048)
 CONFIGS = {
     "4 cores, P = 4, eject 2": _BASE,
     "16 cores, P = 4, HBM-like": _BASE.replace(
-        dimensions=4, planes=4, eject=1, edge_buffer=16, **_SLOW),
+        dimensions=4, planes=4, eject=1, edge_buffer=16, **HBM_LIKE),
     "2 cores, P = 8, HBM-like": _BASE.replace(
-        dimensions=1, lanes=8, eject=1, edge_buffer=16, accumulator_rows=1024, **_SLOW),
+        dimensions=1, lanes=8, eject=1, edge_buffer=16, accumulator_rows=1024, **HBM_LIKE),
 }
 #: Steps that are simulated: one alone takes longer or shorter by when memory happens to refresh.
 _STEPS = 6

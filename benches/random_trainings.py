@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Trainings drawn at random: configurations, graphs, networks and recipes of all shapes."""
 
+import contextlib
+import itertools
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -8,17 +11,27 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.job import Job
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.graph_arguments import graph_arguments
 from hypercast.host.graphs.parallel_edges import Parallel
+from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.prepare import loss_of, prepare
+from hypercast.reference.array_types import IntArray
+from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import Network
+from hypercast.reference.quantization import ConstantError
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 
-__all__ = ["RandomTraining", "draw_config", "draw_training"]
+__all__ = ["Ends", "RandomTraining", "draw_config", "draw_ends", "draw_feasible", "draw_training"]
+
+#: Draws the ends of edges, (edges, 2) vertices, from a generator and the numbers of both.
+Ends = Callable[[np.random.Generator, int, int], IntArray]
 
 #: Additions to a model.
 _ADDITIONS: tuple[dict[str, Any], ...] = (
@@ -47,6 +60,8 @@ class RandomTraining:
         Training steps.
     loss_weights : (V,) array of float, optional
         Factor of each vertex's loss.
+    model_name : str
+        The network's key in ``MODELS``.
     """
 
     graph: Graph
@@ -56,6 +71,7 @@ class RandomTraining:
     choose: bool = False
     epochs: int = 2
     loss_weights: np.ndarray | None = None
+    model_name: str = ""
 
     def __str__(self) -> str:
         widths = [self.network.features, *(layer.features_out for layer in self.network.layers)]
@@ -90,9 +106,45 @@ def draw_config(generator: np.random.Generator) -> Config:
         memory_latency=latency, memory_stalls=latency > 1 and bool(generator.integers(2)))
 
 
-def draw_training(generator: np.random.Generator, config: Config, *, vertices: int = 2000,
-                  features: int = 4000, classes: int = 64, work: int = 50_000) -> RandomTraining:
-    """A random training for a configuration, with of sizes within bounds.
+def draw_feasible(draw: Callable[[], RandomTraining]) -> tuple[RandomTraining, Job, int]:
+    """A training that its chip has room for, and whose values stay in range on the reference.
+
+    Parameters
+    ----------
+    draw : callable
+        Draws a training; it is called until one is feasible.
+
+    Returns
+    -------
+    tuple
+        The training, its job, and how many were drawn in vain before it.
+    """
+    for refused in itertools.count():
+        training = draw()
+        with contextlib.suppress(CapacityError, AlignmentError, ExponentError, ConstantError):
+            model = training.model()
+            job = compile_job(model, training.config)
+            oracle = ReferenceDevice(model)
+            for _ in range(training.epochs):
+                oracle.train_step()
+            oracle.evaluate()
+            return training, job, refused
+    raise AssertionError("drawing has no end")
+
+
+def draw_ends(generator: np.random.Generator, vertices: int, edges: int) -> IntArray:
+    """Ends of edges between any vertices; some of these may be hubs."""
+    ends = generator.integers(0, vertices, (edges, 2))
+    if generator.integers(2):  # hubs
+        ends[:, 0] = ends[:, 0] ** 2 // vertices
+    return ends
+
+
+def draw_training(generator: np.random.Generator, config: Config, *, least: int = 1,
+                  vertices: int = 2000, features: int = 4000, classes: int = 64,
+                  edges: int = 60_000, work: int = 50_000,
+                  ends: Ends = draw_ends) -> RandomTraining:
+    """A random training for a configuration, with sizes within bounds.
 
     Sizes are spread evenly over their orders of magnitude.
 
@@ -102,11 +154,15 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
         Random numbers.
     config : Config
         Configuration of the chip.
-    vertices, features, classes : int
+    least : int
+        The fewest vertices.
+    vertices, features, classes, edges : int
         The most of each.
     work : int
         Words that enter a core's array in a step, about, at most; sizes are drawn again until they
         are fewer.
+    ends : callable
+        Draws the ends of edges.
     """
     def choose(*values: Any) -> Any:
         return values[generator.integers(len(values))]
@@ -122,7 +178,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
     if MODELS[model].least:
         additions = {}
     while True:
-        count = size(vertices)
+        count = size(vertices, least)
         widths = [size(features), *(size(64) for _ in range(choose(0, 1, 1, 2, 3))),
                   size(classes, 2)]
         if additions:  # two hidden layers of the same width at least; GCNII's all have it
@@ -137,7 +193,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
             before * after for before, after in pairwise(panels[1:])))
         if entered <= work:
             break
-    graph = _graph(generator, count, widths[0], widths[-1], density)
+    graph = _graph(generator, count, widths[0], widths[-1], density, edges, ends)
     dropout = choose(0.0, 0.5, 0.75)
     network = model_network(model, widths[0], widths[1:-1], widths[-1], dropout=dropout,
                             **additions)
@@ -154,17 +210,14 @@ def draw_training(generator: np.random.Generator, config: Config, *, vertices: i
               "gradient_headroom": choose(None, 0, 3)}
     weights = generator.uniform(0.1, 4.0, count) if choose(False, False, True) else None
     return RandomTraining(graph=graph, network=network, recipe=recipe, config=config,
-                          choose=choose(False, True), loss_weights=weights)
+                          choose=choose(False, True), loss_weights=weights, model_name=model)
 
 
 def _graph(generator: np.random.Generator, vertices: int, features: int, classes: int,
-           density: float) -> Graph:
+           density: float, most: int, ends: Ends) -> Graph:
     """Random edges, some vertices without any, some with many; classes, or several labels."""
     degree = np.exp(generator.uniform(np.log(0.2), np.log(40)))
-    edges = min(int(vertices * degree), 60_000)
-    ends = generator.integers(0, vertices, (edges, 2))
-    if generator.integers(2):  # hubs
-        ends[:, 0] = ends[:, 0] ** 2 // vertices
+    pairs = ends(generator, vertices, min(int(vertices * degree), most))
     stored = int(vertices * features * density)
     where = generator.integers(0, (vertices, features), (stored, 2)).T
     what = generator.normal(size=stored) if generator.integers(2) else np.ones(stored)
@@ -176,8 +229,8 @@ def _graph(generator: np.random.Generator, vertices: int, features: int, classes
     else:
         labels = (generator.random((vertices, classes)) < 0.3).astype(int)
     splits = generator.permutation(vertices)
-    half, most = max(vertices // 2, 1), vertices * 3 // 4
+    half, end = max(vertices // 2, 1), vertices * 3 // 4
     return Graph(**graph_arguments(
-        ends, values.tocsr(), labels, train=splits[:half], validation=splits[half:most],
-        test=splits[max(half, most):], directed=bool(generator.integers(2)),
+        pairs, values.tocsr(), labels, train=splits[:half], validation=splits[half:end],
+        test=splits[max(half, end):], directed=bool(generator.integers(2)),
         parallel=Parallel.SET))

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Trainings of any shape on the simulated chip, equal to the reference in every word."""
 
-import contextlib
-import itertools
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
@@ -11,19 +9,19 @@ from pathlib import Path
 import numpy as np
 
 from hypercast.benches.figure import Figure
-from hypercast.benches.random_trainings import RandomTraining, draw_config, draw_training
+from hypercast.benches.random_trainings import (
+    RandomTraining,
+    draw_config,
+    draw_feasible,
+    draw_training,
+)
 from hypercast.benches.trainings import compare_training
-from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.job import Job
-from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.driver import DeviceError
-from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.training.prepare import open_device
-from hypercast.reference.exponents import AlignmentError, ExponentError
 from hypercast.reference.initial_model import InitialModel
-from hypercast.reference.quantization import ConstantError
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import OperandSource, decode
 
@@ -42,7 +40,7 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     for number in range(1, _CONFIGS + 1):
         config = draw_config(generator)
         for count in range(1, _TRAININGS + 1):
-            training, job, refused = _draw(generator, config)
+            training, job, refused = draw_feasible(partial(draw_training, generator, config))
             progress(f"configuration {number} of {_CONFIGS}, training {count} of {_TRAININGS}: "
                      f"{training}")
             most |= _sizes(training)
@@ -66,21 +64,6 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
         Figure(name=f"of these, equal to the reference{first}", value=words.equal,
                bar=words.words, relation="="),
     ]
-
-
-def _draw(generator: np.random.Generator, config: Config) -> tuple[RandomTraining, Job, int]:
-    """A training that can be trained, its job, and how many were drawn in vain before it."""
-    for refused in itertools.count():
-        training = draw_training(generator, config)
-        with contextlib.suppress(CapacityError, AlignmentError, ExponentError, ConstantError):
-            model = training.model()
-            job = compile_job(model, config)
-            oracle = ReferenceDevice(model)
-            for _ in range(training.epochs):
-                oracle.train_step()
-            oracle.evaluate()
-            return training, job, refused
-    raise AssertionError("drawing has no end")
 
 
 def _open(config: Config, progress: Callable[[str], None], model: InitialModel) -> TrainingDevice:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.comparison import Comparison, compare
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -85,6 +86,7 @@ class BenchTraining:
 
 def compare_training(
         training: Compared, open_chip: Callable[[InitialModel], TrainingDevice],
+        after_step: Callable[[Chip], None] = lambda chip: None,
 ) -> tuple[Comparison, dict[str, IntArray], int]:
     """Train on a chip and on the reference, side by side.
 
@@ -94,6 +96,8 @@ def compare_training(
         The training.
     open_chip : callable
         Makes the chip's device from a fresh model.
+    after_step : callable
+        Called with the chip's device after every training step.
 
     Returns
     -------
@@ -107,6 +111,8 @@ def compare_training(
     try:
         for _ in range(training.epochs):
             metrics = oracle.train_step(), device.train_step()
+            assert device.chip
+            after_step(device.chip)
             words.add(compare(oracle.snapshot(), device.snapshot(), training.config.lanes))
             words.add(_compare_metrics(*metrics))
         words.add(_compare_metrics(oracle.evaluate(), device.evaluate()))
