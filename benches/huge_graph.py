@@ -4,15 +4,14 @@
 So its peak of memory comes from the graph alone.
 """
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
 from hypercast.benches.figure import Figure
+from hypercast.benches.measured_part import Part, measure_part
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
@@ -24,7 +23,7 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 
-__all__ = ["huge_graph"]
+__all__ = ["draw_pairs", "huge_graph"]
 
 #: Pairs that are drawn at a time.
 _DRAWN = 1 << 22
@@ -55,14 +54,14 @@ def huge_graph(vertices: int, edges: int, widths: tuple[int, ...], config: Confi
     title = "huge graph: "
     figures = [Figure(name=f"{title}vertices", value=vertices),
                Figure(name=f"{title}edges, both directions", value=merged)]
-    figures += [Figure(name=f"{title}{name}", value=seconds, unit="s")
-                for name, seconds, _ in parts]
-    seconds = {name: seconds for name, seconds, _ in parts}
+    figures += [Figure(name=f"{title}{part.name}", value=part.seconds, unit="s")
+                for part in parts]
+    seconds = {part.name: part.seconds for part in parts}
     figures.append(Figure(name=f"{title}messages",
                           value=compiled / seconds[_COMPILING], unit="edges/s"))
-    figures += [Figure(name=f"{title}peak memory, {name}", value=peak, unit="GB")
-                for name, _, peak in parts]
-    return [*figures, Figure(name=f"{title}peak memory", value=max(peak for *_, peak in parts),
+    figures += [Figure(name=f"{title}peak memory, {part.name}", value=part.peak, unit="GB")
+                for part in parts]
+    return [*figures, Figure(name=f"{title}peak memory", value=max(part.peak for part in parts),
                              unit="GB", bar=_BAR, relation="<=")]
 
 
@@ -70,21 +69,16 @@ _COMPILING = "messages, planes chosen, and their images"
 
 
 def _measure(vertices: int, edges: int, widths: Sequence[int], config: Config, *,
-             progress: Callable[[str], None]) -> Iterator[
-                 tuple[int, int, list[tuple[str, float, float]]]]:
-    """Edges, compiled edges, and name, processor time and peak memory of each part."""
-    parts: list[tuple[str, float, float]] = []
+             progress: Callable[[str], None]) -> Iterator[tuple[int, int, list[Part]]]:
+    """Edges, compiled edges, and each part."""
+    parts: list[Part] = []
 
     def timed(name: str, function: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        Path("/proc/self/clear_refs").write_text("5")  # the peak is counted anew
-        start = time.process_time()
-        result = function(*arguments, **named)
-        peak = next(int(line.split()[1]) for line in Path("/proc/self/status").open()
-                    if line.startswith("VmHWM"))
-        parts.append((name, time.process_time() - start, peak * 1024 / 1e9))
+        part, result = measure_part(name, function, *arguments, **named)
+        parts.append(part)
         return result
 
-    pairs = _pairs(vertices, edges // 2)
+    pairs = draw_pairs(vertices, edges // 2)
     features = scipy.sparse.csr_array((vertices, widths[0]))
     labels = np.arange(vertices) % widths[-1]
     targets = np.arange(0, vertices, 2)
@@ -108,8 +102,8 @@ def _measure(vertices: int, edges: int, widths: Sequence[int], config: Config, *
     yield graph.edges.nnz, count, parts
 
 
-def _pairs(vertices: int, count: int) -> IntArray:
-    """Edges whose ends' degrees fall with the root of the rank."""
+def draw_pairs(vertices: int, count: int) -> IntArray:
+    """(count, 2) ends of edges, whose degrees fall with the root of the rank."""
     generator = np.random.default_rng(0)
     numbers = generator.permutation(vertices)
     ends = np.empty(2 * count, dtype=np.int64)
