@@ -33,6 +33,7 @@ BENCHES = {
     "paper": "steps on sampled batches of four large graphs, against HP-GNN; models on both sides",
     "plan": "the planner: schedules, searches, and systems that split a training side by side",
     "roofline": "training steps on the simulated chip, against their busiest resource; scaling",
+    "scale": "steps and programs of large graphs by the cycle model, and the host's work for one",
     "shapes": "trainings of random shapes on random simulated chips, word for word",
     "sparse": "Cora's first layer on the simulated chip, word-sparse against dense",
     "staleness": "accuracy with old rows and weights, next to exact training, over seeds",
