@@ -23,6 +23,7 @@ BENCHES = {
     "epochs": "an epoch on the reference: dense and sparse features; samples, and accuracy",
     "explore": "the configuration found for a VCU128 and Reddit, against the board's preset",
     "fuzz": "damaged inputs of all kinds: refused in one line, or what they say",
+    "gpu": "epochs of large graphs on a CUDA device by PyTorch, beside predicted steps of a VCU128",
     "host": "mini-batches per second that the host makes, against the device's steps",
     "interchange": "weights to and from PyTorch Geometric: logits, accuracy, pace of an epoch",
     "ip": "exported chips in tools: lint, elaboration, FuseSoC's targets; time of an export",

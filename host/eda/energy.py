@@ -9,9 +9,10 @@ forecast of what a board draws. Leakage and clocks are left out.
 import math
 from collections.abc import Mapping
 
+from hypercast.host.cycle_model.workload import Workload
 from hypercast.rtl.config import Config
 
-__all__ = ["step_energy"]
+__all__ = ["mean_hops", "step_energy"]
 
 #: pJ of a multiplication and an addition, per square of the bits and per bit: of 0.2 pJ for 8 by 8
 #: bits and 0.1 pJ for 32 bits (Horowitz, ISSCC 2014, 45 nm).
@@ -36,7 +37,7 @@ def step_energy(work: Mapping[str, int], hops: float, config: Config, *,
     work : dict
         Counter to its value, as of ``Prediction``.
     hops : float
-        Links that a flit takes on the average.
+        Links that a flit takes on the average, see ``mean_hops``.
     config : Config
         Configuration of the chip.
     external : bool
@@ -61,6 +62,16 @@ def step_energy(work: Mapping[str, int], hops: float, config: Config, *,
         "network": work.get("sent", 0) * hops * word * _WIRE * pitch,
     }
     return {name: value * 1e-12 for name, value in pico.items()}
+
+
+def mean_hops(workload: Workload) -> float:
+    """Links that a flit of a step's aggregations takes on the average."""
+    config = workload.config
+    loads = [load for layer in range(1, len(workload.network.layers) + 1)
+             for load in workload.loads(layer, False)]
+    messages = sum(load.messages for load in loads)
+    flits = sum(load.links for load in loads) * config.cores * config.dimensions
+    return flits / messages if messages else 0.0
 
 
 def _memory(bits: float) -> float:

@@ -21,7 +21,7 @@ from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.prediction import Prediction, predict
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.eda.energy import step_energy
+from hypercast.host.eda.energy import mean_hops, step_energy
 from hypercast.host.eda.fit import check_fit
 from hypercast.host.eda.target import Target
 from hypercast.reference.tensor import FEATURES
@@ -231,7 +231,7 @@ class _Search:
         candidate = Candidate(
             config=config, cycles=prediction.cycles, seconds=seconds, shares=shares,
             orders=workload.orders,
-            energy=step_energy(prediction.work, _hops(workload), config,
+            energy=step_energy(prediction.work, mean_hops(workload), config,
                                external=self._target.external))
         self.found[config.hash] = candidate
         return candidate
@@ -361,13 +361,3 @@ def _require_channels(workload: Workload) -> None:
     used[1] += sum(round((load.total_words + load.total_rows * record) / config.cores)
                    for _, load in lists)
     require_capacity(config, "channel_words", max(used), "tensors and lists take that many words")
-
-
-def _hops(workload: Workload) -> float:
-    """Links that a flit of an aggregation takes on the average."""
-    config = workload.config
-    loads = [load for layer in range(1, len(workload.network.layers) + 1)
-             for load in workload.loads(layer, False)]
-    messages = sum(load.messages for load in loads)
-    flits = sum(load.links for load in loads) * config.cores * config.dimensions
-    return flits / messages if messages else 0.0

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The estimate of energy: its parts add up, and grow with what they are made of."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from hypercast.host.eda.energy import step_energy
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.eda.energy import mean_hops, step_energy
+from hypercast.reference.network import Network
 from hypercast.rtl.config import Config
 
 CONFIG = Config(dimensions=4, lanes=16, element_width=16)
@@ -28,3 +32,19 @@ def test_memory_on_the_chip_costs_less_the_smaller_it_is():
 
 def test_nothing():
     assert not any(step_energy({}, 0, CONFIG, external=True).values())
+
+
+def test_hops_are_links_of_all_layers_over_messages():
+    """A load has the links of one of 16 cores and one of four dimensions."""
+    loads = {1: [(3, 100), (5, 60)], 2: [(2, 80)]}
+    workload = SimpleNamespace(config=CONFIG, network=SimpleNamespace(layers="ab"), loads=(
+        lambda layer, backward: [SimpleNamespace(links=links, messages=messages)
+                                 for links, messages in loads[layer]]))
+    assert mean_hops(workload) == pytest.approx((3 + 5 + 2) * 16 * 4 / (100 + 60 + 80))
+    loads[1] = loads[2] = []
+    assert mean_hops(workload) == 0
+
+
+def test_hops_of_a_sparse_graph_are_at_most_the_dimensions():
+    workload = Workload.of_statistics((400, 400), (900,), Network.of_widths((32, 8)), CONFIG)
+    assert 0 < mean_hops(workload) <= 4
