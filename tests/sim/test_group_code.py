@@ -166,9 +166,9 @@ def shift(module, choose):
 class Library:
     """The compiled module, and its areas."""
 
-    def __init__(self, module, folder):
+    def __init__(self, module, folder, watched=()):
         netlist = read_netlist(module, dict.fromkeys(module["cells"], REST))
-        self.code = code = GroupCode(netlist, [REST])
+        self.code = code = GroupCode(netlist, [REST], watched=watched)
         harness = folder / "harness.cpp"
         harness.write_text(HARNESS)
 
@@ -312,6 +312,37 @@ def test_memories(width, depth, address, tmp_path, monkeypatch):
                     mask = of(enable)
                     rows[core, of(where)] = rows[core, of(where)] & ~mask | of(data) & mask
         library.clock()
+
+
+def test_what_is_seen_is_computed_though_no_register_takes_it(tmp_path, monkeypatch):
+    """Outputs and watched signals: cells after one another, of which one's is of both kinds."""
+    monkeypatch.setenv("HYPERCAST_CACHE", str(tmp_path / "cache"))
+    module, width = Module(0), 17
+    first, second = module.inputs[:width], module.inputs[200:200 + width]
+    names = {}
+    for name, kind, ends in (("total", "$add", (first, second)), ("low", "$and", (first, second)),
+                             ("shown", "$xor", ("total", first)), ("seen", "$or", ("low", second))):
+        names[name] = output = module.fresh(width)
+        ends = [names.get(end) if isinstance(end, str) else end for end in ends]
+        module.cells[name] = {
+            "type": kind, "parameters": {"A_SIGNED": "0", "B_SIGNED": "0"},
+            "port_directions": {"A": "input", "B": "input", "Y": "output"},
+            "connections": {"A": ends[0], "B": ends[1], "Y": output}}
+    found = module.to_dict()
+    found["ports"] |= {name: {"direction": "output", "bits": names[name]}
+                       for name in ("total", "shown")}
+    found["netnames"] |= {name: {"bits": bits} for name, bits in names.items()}
+    library = Library(found, tmp_path, watched=["seen"])
+    numbers = [module.random.getrandbits(INPUT) for _ in range(ELEMENTS)]
+    library.give(module.inputs, numbers)
+    library.evaluate()
+    for core, number in enumerate(numbers):
+        one, other = module.number(first, number), module.number(second, number)
+        total = one + other & (1 << width) - 1
+        for name, area, value in (("total", "shown", total), ("shown", "shown", total ^ one),
+                                  ("seen", "scratch", one & other | other)):
+            bits = library.code.netlist.names[name]
+            assert library.value(bits, core, area) == value, name
 
 
 @pytest.mark.parametrize("is_signed", [False, True])
