@@ -19,13 +19,14 @@ from hypercast.rtl.isa import (
     ROW_NUMBER_WIDTH,
     STRIP_WIDTH,
     TENSOR_WIDTH,
+    VERTICES_WIDTH,
 )
 from hypercast.rtl.plain_value import plain_value
 
 __all__ = ["LARGEST_PROGRAM", "PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 17
+INTERFACE_VERSION = 18
 #: Instructions that the largest program memory holds.
 LARGEST_PROGRAM = 1 << 14
 
@@ -78,6 +79,9 @@ class Config:
         Instructions the program memory holds, a power of two from 16 to 16384.
     tensors : int
         Entries of the exponent file, a power of two from 8 to 1024.
+    row_counts : int
+        Entries of each core's row table, a power of two from 16 to 1024. An aggregation into rows
+        of several strips takes one for each of them, if it is not to walk all rows for each.
     adam : bool
         Whether UPDATE can do Adam; without, it does SGD only, and small chips save the area.
     memory_latency : int
@@ -107,6 +111,7 @@ class Config:
     edge_buffer: int = 2
     program_rows: int = 512
     tensors: int = 64
+    row_counts: int = 16
     adam: bool = True
     memory_latency: int = 1
     memory_stalls: bool = False
@@ -138,6 +143,7 @@ class Config:
         self._check_choice("edge_buffer", (2, 4, 8, 16, 32))
         self._check_power("program_rows", 16, LARGEST_PROGRAM)
         self._check_power("tensors", 8, 1 << TENSOR_WIDTH)
+        self._check_power("row_counts", 16, 1 << VERTICES_WIDTH)
         self._check_range("memory_latency", 1, 1024)
 
     def _check_range(self, name: str, low: int, high: int) -> None:
@@ -281,7 +287,7 @@ class Config:
 _VCU128 = Config(dimensions=4, lanes=16, planes=2, eject=2, accumulator_rows=1024,
                  weight_rows=16384, channel_words=65536, operand_words=8192, bypass_rows=512,
                  read_buffer=128, edge_buffer=4, program_rows=8192, tensors=1024,
-                 memory_latency=64, memory_stalls=True)
+                 row_counts=1024, memory_latency=64, memory_stalls=True)
 
 #: Named starting points; ``Config.replace`` changes single fields.
 PRESETS = {
@@ -307,7 +313,7 @@ PRESETS = {
     # What fits an XCK26; the memory channels are in its processor's memory.
     "kv260": Config(dimensions=1, lanes=8, planes=1, accumulator_rows=512, weight_rows=8192,
                     channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64,
-                    edge_buffer=4, program_rows=1024, memory_latency=64, memory_stalls=True),
+                    edge_buffer=4, program_rows=1024, row_counts=256, memory_latency=64, memory_stalls=True),
     "vcu128": _VCU128,
     # What fits an XCU50, which is two thirds of an XCVU37P: half the cores, one stack of HBM.
     "u50": _VCU128.replace(dimensions=3),

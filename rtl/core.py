@@ -239,7 +239,8 @@ class Core(wiring.Component):
             return valid & Cat(header.opcode == opcode for opcode in isa.opcodes_of(engine)).any()
 
         m.d.comb += [
-            rows.index.eq(aggregate.vertices),
+            # Read while the instruction is registered.
+            rows.index.eq(OPERANDS[isa.Opcode.AGGREGATE](self.issue.instruction).vertices),
             sender.start.eq(starts(isa.Engine.AGGREGATE) & ~aggregate.prefetch),
             receiver.start.eq(starts(isa.Engine.AGGREGATE)),
             receiver.reduce_start.eq(starts(isa.Engine.REDUCTION)),

@@ -41,8 +41,8 @@ BASE_WIDTH = 16
 STRIP_WIDTH = 15
 #: Bits of a number of panels of logits, and of a number of classes.
 LOSS_PANELS_WIDTH, CLASSES_WIDTH = 9, 10
-#: Bits of an entry of the row table.
-VERTICES_WIDTH = 4
+#: Bits of the number of an entry of the row table.
+VERTICES_WIDTH = 10
 #: Bits of a number in the exponent file, and of an exponent, which has a sign.
 TENSOR_WIDTH, EXPONENT_WIDTH = 10, 8
 #: Bits of a factor's mantissa: of the optimiser, of means; and a factor of one.

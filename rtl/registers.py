@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Self
 
 from hypercast.rtl.config import INTERFACE_VERSION, Config
-from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, VERTICES_WIDTH, Engine
+from hypercast.rtl.isa import INSTRUCTION_WORDS, PHASE_WIDTH, Engine
 
 __all__ = [
     "ALL_CORES", "COUNTERS", "LIMIT_UNIT", "MAGIC", "PHASES", "REGISTERS", "REGISTER_BYTES",
-    "ROW_TABLE", "Control", "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status",
+    "Control", "CoreSpace", "Counter", "Error", "Field", "Register", "Space", "Status",
     "bulk_address", "register", "striped_address",
 ]
 
@@ -28,8 +28,6 @@ ALL_CORES = 0xFFFFFFFF
 LIMIT_UNIT = 256
 #: Phase counters the controller keeps.
 PHASES = 1 << PHASE_WIDTH
-#: Entries of each core's row-count table (an instruction's ``vertices``).
-ROW_TABLE = 1 << VERTICES_WIDTH
 
 
 class _Flags(enum.IntFlag):
@@ -104,8 +102,8 @@ class CoreSpace(_Numbers):
     """Base addresses within ``Space.CORE``."""
 
     ROWS = 0, "Row counts that instructions name, writable"
-    COUNTERS = 64, "Performance counters; cleared by `start`"
-    CARRIES = 192, "What the counters' sums over all cores have beyond 32 bits"
+    COUNTERS = 1024, "Performance counters; cleared by `start`"
+    CARRIES = 1152, "What the counters' sums over all cores have beyond 32 bits"
 
 
 @dataclass(frozen=True, kw_only=True)

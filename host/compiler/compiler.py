@@ -30,7 +30,6 @@ from hypercast.reference.network import AGGREGATE_FIRST
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
-from hypercast.rtl.registers import ROW_TABLE
 
 __all__ = ["compile_job", "compile_sampled", "with_sample"]
 
@@ -178,7 +177,7 @@ def _in_turns(job: Job, pairs: tuple[tuple[str, str], ...]) -> Job:
     """
     rows, counts = len(job.program), job.plan.row_entries
     places = (0, rows if 2 * rows <= job.config.program_rows else 0)
-    row_entries = (0, counts if 2 * counts <= ROW_TABLE else 0)
+    row_entries = (0, counts if 2 * counts <= job.config.row_counts else 0)
     return replace(job, pairs=pairs, places=places, row_entries=row_entries, exchanged=exchange(
         job.program, [(job.regions[one], job.regions[other]) for one, other in pairs], job.tensors,
         row_entries[1]))

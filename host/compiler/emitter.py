@@ -35,15 +35,13 @@ __all__ = ["Emitter", "PlacedMessages"]
 class PlacedMessages(NamedTuple):
     """The messages that bring a strip of rows their sums.
 
-    Addresses of send list and edge set, the load, and the row table entry of the records walked:
-    one for each row, or a list of entries that name rows if it is ``indexed``.
+    Addresses of send list and edge set, the load, and the row table entry of the records walked.
     """
 
     send_list: int
     edge_set: int
     load: Load
     entry: int = 0
-    indexed: bool = False
 
 
 @dataclass(kw_only=True)
@@ -208,12 +206,11 @@ class Emitter:
         self.schedule.add(
             Opcode.AGGREGATE, sent.fields, phase=phase,
             duration=self.timing.aggregate(
-                messages.load, region.channel, bypassed=not sent.memory,
-                indexed=messages.indexed),
+                messages.load, region.channel, bypassed=not sent.memory),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
             family=self._family(source, Opcode.AGGREGATE, phase, common),
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
-            send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.indexed)
+            send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.load.indexed)
 
     def _prefetch(self, phase: int, messages: PlacedMessages) -> None:
         """Before the first AGGREGATE of a program: its edges come while others are at work."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The load of an aggregation of one panel on engines, network and memory channels."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from hypercast.host.compiler.network_loads import (
@@ -22,13 +22,15 @@ class Load:
     Parameters
     ----------
     rows : int
-        Rows that the largest core walks.
+        Records that the largest core walks: one for each row, unless they name rows.
     sent, links, ejected, arrivals, words, streams : int
         Flits of the core that sends most, of the busiest link and of the busiest ejection port,
         edges of the aggregator that adds most, words of the longest edge set without its header,
         and the most streams of a core that have edges.
     total_rows, messages, edges, total_words : int
-        Rows, flits, edges and words of edges of all cores.
+        Records, flits, edges and words of edges of all cores.
+    indexed : bool
+        Whether records name the rows that are sent; others are not read.
     """
 
     rows: int
@@ -42,6 +44,11 @@ class Load:
     messages: int
     edges: int
     total_words: int
+    indexed: bool = False
+
+    def name_rows(self) -> Self:
+        """The load of the same messages if records name the rows that are sent, and none else."""
+        return replace(self, rows=self.sent, total_rows=self.messages, indexed=True)
 
     @classmethod
     def of(cls, sender: Integers, destinations: Integers, planes: Integers, sizes: Integers,

@@ -6,9 +6,10 @@ and every receiver adding it, times an edge weight, to rows of its own. Everythi
 linear in the number of edges. A weight that is too large for an element becomes several edges.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 import numpy.typing as npt
@@ -25,15 +26,16 @@ from hypercast.host.compiler.message_kernels import (
     write_records,
     write_send_lists,
 )
+from hypercast.host.compiler.named_rows import NamedRows
 from hypercast.host.compiler.network_loads import Integers
 from hypercast.host.compiler.plane_choice import choose_planes
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
-from hypercast.rtl.placement import core_of, rows_of
+from hypercast.rtl.placement import core_of, rank_of, rows_of
 
 __all__ = ["Messages", "compile_messages", "read_send_list"]
 
-#: The bits of a plane; above them is what ``resident_rows`` writes.
+#: The bits of a plane; above them is what ``named_rows`` writes.
 _PLANE = 3
 
 
@@ -52,7 +54,9 @@ class Messages:
     sizes : numpy.ndarray
         (cores, streams) edges of each core's streams.
     sources : int
-        Rows of all send lists.
+        Records of all send lists.
+    indexed : bool
+        Whether records name rows. Otherwise there is one for each row.
     config : Config
         Configuration of the chip.
     """
@@ -64,6 +68,7 @@ class Messages:
     sizes: IntArray
     sources: int
     config: Config
+    indexed: bool = False
 
     @property
     def edges(self) -> IntArray:
@@ -71,15 +76,32 @@ class Messages:
         edges: IntArray = self.sizes.sum(axis=1)
         return edges
 
-    @cached_property
-    def load(self) -> Load:
-        """The load on the busiest engines, links and channels."""
+    def _records(self) -> tuple[Integers, Integers, Integers]:
+        """Core, destinations and plane of each record, core by core."""
         config = self.config
         records = [read_send_list(words, rows_of(core, self.sources, config.cores), config)
                    for core, words in enumerate(self.send_lists)]
         sender = np.repeat(np.arange(config.cores), [len(part) for part, _ in records])
         destinations, planes = map(np.concatenate, zip(*records, strict=True))
-        return Load.of(sender, destinations, planes, self.sizes, config)
+        return sender, destinations, planes
+
+    @cached_property
+    def load(self) -> Load:
+        """The load on the busiest engines, links and channels."""
+        load = Load.of(*self._records(), self.sizes, self.config)
+        return replace(load, indexed=self.indexed)
+
+    def name_rows(self) -> Self:
+        """The same messages, with send lists that name the rows that are sent."""
+        sender, destinations, planes = self._records()
+        [sent] = np.nonzero(destinations)
+        firsts = np.searchsorted(sender, sender[sent])
+        named = NamedRows.of(rank_of(sender[sent], sent - firsts, self.config.cores), self.config)
+        names = np.zeros(named.count, dtype=np.uint64), np.zeros(named.count, dtype=np.uint8)
+        for of_names, of_rows in zip(names, (destinations, planes), strict=True):
+            of_names[named.ranks] = of_rows[sent]
+        return replace(self, send_lists=named.list_rows(_send_lists(*names, self.config)),
+                       sources=named.count, indexed=True)
 
 
 def compile_messages(matrix: SparseArray, config: Config, *, first_row: int = 0,

@@ -4,7 +4,7 @@
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self, TypedDict
 
@@ -30,8 +30,9 @@ from hypercast.host.compiler.memory_map import (
     second,
 )
 from hypercast.host.compiler.messages import Messages
-from hypercast.host.compiler.resident_rows import ResidentRows
-from hypercast.host.compiler.vertices import RowTable, Vertices
+from hypercast.host.compiler.named_rows import NamedRows
+from hypercast.host.compiler.timing import Timing
+from hypercast.host.compiler.vertices import RowTable, Strip, Vertices
 from hypercast.host.files.kept_values import KeptValues
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
@@ -147,7 +148,7 @@ class SamplePlan:
         self._resident = resident
         self._config = config
         self.capacity = capacity
-        self._table = RowTable()
+        self._table = RowTable(config)
         self._square = capacity.square if capacity else sample.square
         # Levels with the same vertices share their entries of the row table.
         self._levels: list[Hashable] = [
@@ -155,7 +156,7 @@ class SamplePlan:
             for level in range(len(sample.rows))]
         rows = capacity.rows if capacity else self.rows_of_sample(sample)
         #: What was listed of the last samples that are in use at once.
-        self._listed: list[tuple[Sample, ResidentRows]] = []
+        self._listed: list[tuple[Sample, NamedRows]] = []
         if resident:
             self._levels[0] = "listed"
             rows = self._most_records(sample, rows[0]), *rows[1:]
@@ -169,6 +170,8 @@ class SamplePlan:
         self.following = tuple(itertools.islice(vertices, len(self._next_levels)))
         self.sources = tuple(vertices)
         self._regions: dict[tuple[str, int], tuple[str, str]] = {}
+        #: Messages of strips whose send lists name rows, by matrix and first row.
+        self._named: dict[tuple[str, int], Messages] = {}
         self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
         #: The last samples that are in use at once, and what was compiled of them.
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
@@ -190,19 +193,38 @@ class SamplePlan:
             rows = self.following if edges.uses == (_FIRST,) and self._ahead else (
                 *self.vertices, *self.sources)
             places = []
-            for strip, messages in strips:
+            for strip, plain in strips:
+                entry, messages = rows[edges.source].entry, plain
+                if len(strips) > 1:
+                    entry, messages = self._name_rows(edges.name, strip, plain, entry)
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
                          Listing.EDGE_SET: self._set_words(messages)}
                 lists, sets = (
                     self._place(memory, f"{listing} of {edges.name}, rows from {strip.first}",
                                 count, listing) for listing, count in sizes.items())
                 self._regions[edges.name, strip.first] = lists.name, sets.name
-                places.append(PlacedMessages(lists.address, sets.address, messages.load,
-                                             rows[edges.source].entry, self._names_rows(edges)))
+                load = replace(messages.load,
+                               indexed=messages.indexed or self._names_rows(edges))
+                places.append(PlacedMessages(lists.address, sets.address, load, entry))
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in strips])
+
+    def _name_rows(self, name: str, strip: Strip, messages: Messages,
+                   entry: int) -> tuple[int, Messages]:
+        """Entry of the row table, and messages, of a strip: rows are named if that is faster.
+
+        Samples that take turns in one place have lists of any length.
+        """
+        if self.capacity or self._ahead or not Timing(self._config).prefers_names(messages.load):
+            return entry, messages
+        key, named = (name, strip.first), messages.name_rows()
+        own = self._table.entry(key, 0, named.load.rows)
+        if own is None:
+            return entry, messages
+        self._named[key] = named
+        return own, named
 
     def _place(self, memory: MemoryMap, name: str, count: int, listing: Listing) -> Region:
         if self.twice:
@@ -236,13 +258,13 @@ class SamplePlan:
         """
         return self._resident and _FIRST in edges.uses and not edges.root
 
-    def _records(self, sample: Sample) -> ResidentRows:
+    def _records(self, sample: Sample) -> NamedRows:
         """Where the send lists name the rows of a sample's input."""
         for known, listed in self._listed:
             if known is sample:
                 return listed
         assert sample.origin  # what makes samples whose features are resident gives it
-        listed = ResidentRows.of(sample.origin.rows, self._config)
+        listed = NamedRows.of(sample.origin.rows, self._config)
         self._listed = [*self._listed, (sample, listed)][-1 - self._ahead:]
         return listed
 
@@ -251,7 +273,7 @@ class SamplePlan:
         assert sample.origin
         vertices = sample.origin.matrix.values.shape[0]
         own = math.ceil(self._records(sample).count / self._config.cores * (1 + _SLACK))
-        return self._config.cores * max(own, ResidentRows.most(rows, vertices, self._config))
+        return self._config.cores * max(own, NamedRows.most(rows, vertices, self._config))
 
     def _rows(self, sample: Sample) -> tuple[int, ...]:
         """Records or rows of a sample's input, and rows of every layer's output."""
@@ -380,6 +402,7 @@ class SamplePlan:
         rows: dict[Hashable, int] = dict(zip(self._levels, self._rows(sample), strict=True))
         rows.update(zip(self._next_levels, self._rows(following), strict=False))
         rows.update(self._sources)
+        rows.update((key, named.sources) for key, named in self._named.items())
         return [self._table.counts(core, self._config.cores, rows)
                 for core in range(self._config.cores)]
 
@@ -401,8 +424,9 @@ class SamplePlan:
         """
         images: list[Image] = [[] for _ in range(self._config.cores)]
         for edges, strips in self._matrices(sample, following):
-            for strip, messages in strips:
+            for strip, plain in strips:
                 lists, sets = (regions[name] for name in self._regions[edges.name, strip.first])
+                messages = self._named.get((edges.name, strip.first), plain)
                 send_lists = messages.send_lists
                 if self._names_rows(edges):
                     send_lists = self._records(

@@ -8,7 +8,6 @@ from typing import Self
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
-from hypercast.rtl.registers import ROW_TABLE
 
 __all__ = ["RowTable", "Strip", "Vertices", "strips_of"]
 
@@ -17,9 +16,15 @@ class RowTable:
     """Ranges of rows whose numbers in a core are in its row table.
 
     A range is of a level: a set of vertices; their number varies from sample to sample.
+
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, config: Config) -> None:
+        self._size = config.row_counts
         self._ranges: list[tuple[Hashable, int, int]] = []
 
     def entry(self, level: Hashable, first: int, rows: int) -> int | None:
@@ -34,7 +39,7 @@ class RowTable:
         """
         key = level, first, rows
         if key not in self._ranges:
-            if len(self._ranges) == ROW_TABLE:
+            if len(self._ranges) == self._size:
                 return None
             self._ranges.append(key)
         return self._ranges.index(key)
@@ -131,9 +136,9 @@ class Vertices:
         entry = table.entry(level, 0, sum(strip.rows for strip in strips))
         if entry is None:
             raise CapacityError(
-                f"the row table has {ROW_TABLE} entries, but layers of different vertices, in "
-                f"strips of accumulator_rows = {config.accumulator_rows} rows, need more; raise "
-                f"accumulator_rows")
+                f"the row table has row_counts = {config.row_counts} entries, but layers of "
+                f"different vertices, in strips of accumulator_rows = {config.accumulator_rows} "
+                f"rows, need more; raise row_counts or accumulator_rows")
         return cls(entry=entry, count=count, cores=config.cores, strips=strips,
                    entries=tuple(table.entry(level, strip.first, strip.rows) for strip in strips))
 

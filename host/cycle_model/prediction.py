@@ -4,7 +4,7 @@
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from hypercast.host.compiler.edge_sets import edge_set_words
@@ -21,6 +21,7 @@ from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import PLAIN, Tiling
+from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.chain import KeptSchedule, chain_cycles
 from hypercast.host.cycle_model.workload import Workload
@@ -134,9 +135,10 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    vertices = Vertices.of_layers(workload.vertices, workload.config, RowTable())
+    table = RowTable(workload.config)
+    vertices = Vertices.of_layers(workload.vertices, workload.config, table)
     program, entries = fit_program(
-        lambda tiling, schedule: _program(workload, vertices, schedule, tiling),
+        lambda tiling, schedule: _program(workload, vertices, table, schedule, tiling),
         lambda program: _emit(program, workload), workload.config, vertices, trials)
     issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
     named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
@@ -180,8 +182,9 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
 
     The last layer's way forward ends with the loss.
     """
-    program = _program(workload, Vertices.of_layers(
-        workload.vertices, workload.config, RowTable()), Schedule(trials=1))
+    table = RowTable(workload.config)
+    program = _program(workload, Vertices.of_layers(workload.vertices, workload.config, table),
+                       table, Schedule(trials=1))
     program.layer_alone(number)
     issued = program.emitter.schedule.issued
     halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
@@ -204,7 +207,7 @@ def _emit(program: Program, workload: Workload) -> dict[str, int]:
     return entries
 
 
-def _program(workload: Workload, vertices: Sequence[Vertices], schedule: Schedule,
+def _program(workload: Workload, vertices: Sequence[Vertices], table: RowTable, schedule: Schedule,
              tiling: Tiling = PLAIN) -> Program:
     """A program on the compiler's layout, but for edges and sparse features."""
     config, network = workload.config, workload.network
@@ -218,18 +221,20 @@ def _program(workload: Workload, vertices: Sequence[Vertices], schedule: Schedul
     return Program.of(
         layout, inputs=inputs,
         tensors={name: number for number, name in enumerate(sorted(entries))},
-        messages=_messages(workload, vertices),
-        roots=_messages(workload, vertices, roots=True) if step_graph(network).adds_rows else {},
+        messages=_messages(workload, vertices, table),
+        roots=_messages(workload, vertices, table, roots=True)
+        if step_graph(network).adds_rows else {},
         digits=workload.digits(network), headroom=Recipe().headroom_of,
         schedule=schedule, following=vertices[:2], tiling=tiling)
 
 
-def _messages(workload: Workload, vertices: Sequence[Vertices], *,
+def _messages(workload: Workload, vertices: Sequence[Vertices], table: RowTable, *,
               roots: bool = False) -> dict[tuple[int, bool], list[PlacedMessages]]:
     """Messages of the aggregations that the layers' orders ask for, or of rows added to them."""
     found: dict[tuple[int, bool], list[PlacedMessages]] = {}
     sets: dict[tuple[int, Load, bool], int] = {}
     loads = workload.root_loads if roots else workload.loads
+    timing = Timing(workload.config)
     for layer, kind in enumerate(workload.network.layers, 1):
         if kind.order == LINEAR and not roots:
             continue
@@ -239,12 +244,17 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], *,
             # Strips of the same load have the same edges: a symmetric matrix's, both ways, unless
             # they belong to different batches.
             ahead = workload.ahead and layer == 1
-            indexed = workload.indexed and layer == 1
-            keys = [(strip, load, ahead) for strip, load in enumerate(loads(layer, backward))]
-            found[layer, backward] = [
-                PlacedMessages(0, 2 * sets.setdefault(key, len(sets)) + roots, key[1], entry,
-                               indexed)
-                for key in keys]
+            strips = loads(layer, backward)
+            found[layer, backward] = placed = []
+            for strip, load in enumerate(strips):
+                number = 2 * sets.setdefault((strip, load, ahead), len(sets)) + roots
+                own = None
+                if len(strips) > 1 and not workload.sampled and timing.prefers_names(load):
+                    own = table.entry(("named", number), 0, load.sent)
+                if workload.indexed and layer == 1:
+                    load = replace(load, indexed=True)
+                placed.append(PlacedMessages(0, number, load, entry) if own is None else
+                              PlacedMessages(0, number, load.name_rows(), own))
     return found
 
 

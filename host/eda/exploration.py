@@ -350,7 +350,7 @@ def require_room(workload: Workload) -> None:
 def _require_channels(workload: Workload) -> None:
     """Raise ``CapacityError`` if tensors and lists do not fit the memory channels, about."""
     config, network = workload.config, workload.network
-    vertices = Vertices.of_layers(workload.vertices, config, RowTable())
+    vertices = Vertices.of_layers(workload.vertices, config, RowTable(config))
     memory = Layout.of(network, config, vertices, LabelFormat(), ahead=workload.ahead).memory
     memory.matrix(FEATURES, 0, network.features)
     used = list(memory.used)

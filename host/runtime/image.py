@@ -27,7 +27,7 @@ from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.config import INTERFACE_VERSION
 from hypercast.rtl.isa import INSTRUCTION_WORDS
-from hypercast.rtl.registers import LIMIT_UNIT, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import LIMIT_UNIT, CoreSpace, Space
 
 __all__ = ["BLOCK", "HEADER", "MAGIC", "NO_ENTRY", "PARAMETER", "Block", "Stripes",
            "brought_exponents", "count_blocks", "entry_blocks", "exponent_blocks",
@@ -133,7 +133,7 @@ def load_blocks(job: Job) -> Iterator[Block]:
     yield Block(0, Space.TENSORS, 0, exponents)
     for core in range(job.config.cores):
         # All of the table, since entries that no instruction names may be looked at, too.
-        counts = np.zeros(ROW_TABLE, dtype=np.uint32)
+        counts = np.zeros(job.config.row_counts, dtype=np.uint32)
         block = _row_counts(job, core)
         counts[job.row_entries[0]:][:len(block.words)] = block.words
         yield block._replace(address=int(CoreSpace.ROWS), words=counts)

@@ -12,7 +12,7 @@ from hypercast.host.selftest.finding import Finding, hexadecimal
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import INSTRUCTION_WORDS, ROWS_WIDTH
-from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Error, Space
+from hypercast.rtl.registers import CoreSpace, Error, Space
 
 __all__ = ["WindowMemory", "check_memories", "memories"]
 
@@ -98,7 +98,7 @@ def memories(config: Config) -> Iterator[WindowMemory]:
         yield WindowMemory(f"weight bank of core {core}", core, Space.WEIGHTS, config.weight_rows,
                            config.chunks, config.data_width)
         yield WindowMemory(f"row table of core {core}", core, Space.CORE,
-                           CoreSpace.ROWS + ROW_TABLE, 1, ROWS_WIDTH)
+                           CoreSpace.ROWS + config.row_counts, 1, ROWS_WIDTH)
 
 
 def check_memories(driver: Driver, *, quick: bool = False,

@@ -9,7 +9,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.control.core_host import space_members
 from hypercast.rtl.layouts import bulk_request, bulk_width
-from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Space
 
 __all__ = ["ROOM", "BulkHost"]
 
@@ -214,10 +214,9 @@ class BulkHost(wiring.Component):
                                     m.d.sync += self.read.request.valid.eq(1)
                                     m.next = "READ"
                         with m.Case(Space.CORE):
-                            with m.If(request.address < CoreSpace.ROWS + ROW_TABLE):
+                            with m.If(request.address < CoreSpace.ROWS + config.row_counts):
                                 m.d.comb += self.rows_write.eq(request.write)
-                                answer(self.rows_data)
-                                end()
+                                m.next = "ROWS"
                             with m.Elif((request.address >= CoreSpace.COUNTERS) & ~request.write
                                         & (request.address < CoreSpace.COUNTERS + len(COUNTERS))):
                                 m.next = "COUNTER"
@@ -245,6 +244,9 @@ class BulkHost(wiring.Component):
                     m.next = "WEIGHTS"
             with m.State("WEIGHTS"):
                 answer(self.weights.data.word_select(part, width))
+                end()
+            with m.State("ROWS"):
+                answer(self.rows_data)
                 end()
             with m.State("COUNTER"):
                 answer(self.counter_data)

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROWS_WIDTH
 from hypercast.rtl.layouts import HostRequest, ReadPort, WeightPort, WritePort, weight_row
-from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Space
 
 __all__ = ["CoreHost", "space_members"]
 
@@ -24,10 +24,10 @@ def space_members(config: Config) -> dict[str, wiring.Member]:
         Rows of the weight bank.
     weights_write : Out(stream of weight_row(config))
         New rows for it.
-    rows_index, rows_write, rows_write_data : Out(4), Out(1), Out(ROWS_WIDTH)
+    rows_index, rows_write, rows_write_data : Out(log2 row_counts), Out(1), Out(ROWS_WIDTH)
         Row table: entry, and whether to set it to ``rows_write_data``.
     rows_data : In(ROWS_WIDTH)
-        The entry ``rows_index``, in the same cycle.
+        The entry ``rows_index``, one cycle later.
     counter_address : Out(log2 counters)
         Counter to read.
     counter_data : In(32)
@@ -38,7 +38,7 @@ def space_members(config: Config) -> dict[str, wiring.Member]:
         "write": Out(WritePort(config)),
         "weights": Out(WeightPort(config)),
         "weights_write": Out(stream.Signature(weight_row(config))),
-        "rows_index": Out(range(ROW_TABLE)),
+        "rows_index": Out(range(config.row_counts)),
         "rows_write": Out(1),
         "rows_write_data": Out(ROWS_WIDTH),
         "rows_data": In(ROWS_WIDTH),
@@ -143,9 +143,9 @@ class CoreHost(wiring.Component):
                         with m.Else():
                             answer()
                     with m.Case(Space.CORE):
-                        with m.If(request.address < CoreSpace.ROWS + ROW_TABLE):
+                        with m.If(request.address < CoreSpace.ROWS + config.row_counts):
                             m.d.comb += self.rows_write.eq(request.write)
-                            answer(self.rows_data)
+                            m.next = "ROWS"
                         with m.Elif((request.address >= CoreSpace.COUNTERS) & ~request.write
                                     & (request.address < CoreSpace.COUNTERS + len(COUNTERS))):
                             m.next = "COUNTER"
@@ -170,6 +170,8 @@ class CoreHost(wiring.Component):
                 m.d.comb += self.weights_write.valid.eq(1)
                 with m.If(self.weights_write.ready):
                     answer()
+            with m.State("ROWS"):
+                answer(self.rows_data)
             with m.State("COUNTER"):
                 answer(self.counter_data)
         return m

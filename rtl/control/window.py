@@ -76,7 +76,7 @@ class Window(wiring.Component):
                       & (~in_core | (self.core < self._config.cores) | every)),
             own.eq(self.space == Space.CORE),
             every.eq(own & (self.core == ALL_CORES)),
-            upper.eq(every & (self.address & _UPPER).any()),
+            upper.eq(every & (self.address >= CoreSpace.COUNTERS) & (self.address & _UPPER).any()),
         ]
         waited = Signal(range(TIMEOUT))
         m.d.sync += [

@@ -13,7 +13,7 @@ from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.limits import PATIENCE
-from hypercast.rtl.registers import ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import CoreSpace, Space
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.system.chips import NARROW, GraphTraining, random_graph
 
@@ -99,7 +99,7 @@ def test_programs_end_whatever_they_find_in_memory(device):
         core, entry = trial % NARROW.cores, ("train", "evaluate")[trial // 2 % 2]
         space = (Space.GRADIENTS, Space.FEATURES, Space.CORE)[trial % 3]
         if space == Space.CORE:
-            driver.write_window(core, space, CoreSpace.ROWS, rng.integers(1 << 20, size=ROW_TABLE))
+            driver.write_window(core, space, CoreSpace.ROWS, rng.integers(1 << 20, size=NARROW.row_counts))
         else:
             bits = 1 << int(rng.integers(1, 33))  # small numbers are plausible ones
             driver.write_words(core, space, 0, rng.integers(bits, size=(

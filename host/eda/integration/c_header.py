@@ -13,7 +13,6 @@ from hypercast.rtl.registers import (
     LIMIT_UNIT,
     PHASES,
     REGISTERS,
-    ROW_TABLE,
     CoreSpace,
     Space,
 )
@@ -55,7 +54,6 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
             for index, (name, counter) in enumerate(COUNTERS.items())),
           ("COUNTERS", len(COUNTERS), "Number of counters of a core")]),
         ("Sizes", [("PHASES", PHASES, "Registers phase_0, phase_1 and so on"),
-                   ("ROW_TABLE", ROW_TABLE, "Row counts of a core"),
                    ("LIMIT_UNIT", LIMIT_UNIT, "Cycles that a unit of register limit stands for"),
                    ("PATIENCE", PATIENCE, "Cycles that nothing moves before a program is stuck")]),
         ("Configuration, see rtl/config.py",

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from hypercast.rtl.registers import COUNTERS, REGISTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import COUNTERS, REGISTERS, CoreSpace, Space
 
 __all__ = ["register_page"]
 
@@ -42,7 +42,7 @@ def register_page() -> str:
     parts += [_WINDOW, _table(("space", "name", "what"), (
         (int(space), f"`{space.name.lower()}`", space.description) for space in Space))]
     parts += [f"## Space `{Space.CORE.name.lower()}`\n", _table(("address", "name", "what"), [
-        (f"{int(CoreSpace.ROWS)} to {CoreSpace.ROWS + ROW_TABLE - 1}", "row counts",
+        (f"{int(CoreSpace.ROWS)} to {CoreSpace.COUNTERS - 1}", "row counts",
          CoreSpace.ROWS.description),
         *((CoreSpace.COUNTERS + index, f"`{name}`", counter.description)
           for index, (name, counter) in enumerate(COUNTERS.items())),

@@ -29,7 +29,7 @@ CONFIG = SMALL.replace(channel_words=4096, program_rows=1024, weight_rows=256, t
 def test_all_but_edges_and_features_lies_as_in_a_job(name, additions):
     """In the same order."""
     model = named_model(name, small_graph(40), config=CONFIG, **additions)
-    table = RowTable()
+    table = RowTable(config)
     vertices = [Vertices.of(count, CONFIG, table) for count in model.sample.rows]
     layout = Layout.of(model.network, CONFIG, vertices, LabelFormat.of(model))
     job = compile_job(model, CONFIG)
@@ -54,7 +54,7 @@ def test_all_but_edges_and_features_lies_as_in_a_job(name, additions):
 
 def test_edges_lie_between_tensors_and_labels():
     model = named_model("gcn", small_graph(40), config=CONFIG)
-    vertices = [Vertices.of(40, CONFIG, RowTable())] * 3
+    vertices = [Vertices.of(40, CONFIG, RowTable(CONFIG))] * 3
     layout = Layout.of(model.network, CONFIG, vertices, LabelFormat(),
                        edges=lambda memory: memory.words("edges", 1, 5))
     names = [str(name) for name in layout.memory.regions]
@@ -64,7 +64,7 @@ def test_edges_lie_between_tensors_and_labels():
 def test_sums_of_the_next_batch():
     """They lie beside a batch's own, in the same shape, if the first layer aggregates first."""
     model = small_model(small_graph(40), orders=AGGREGATE_FIRST, dropout=0.0)
-    vertices = [Vertices.of(40, CONFIG, RowTable())] * 3
+    vertices = [Vertices.of(40, CONFIG, RowTable(CONFIG))] * 3
     alone, ahead = (Layout.of(model.network, CONFIG, vertices, LabelFormat(), ahead=each)
                     for each in (False, True))
     own, following = (ahead.memory[name] for name in (SUMS, SUMS_AHEAD))
@@ -103,7 +103,7 @@ def test_last_layers_are_kept_first():
     """What is sent has places from the last layer on; right operands from the first on."""
     config = CONFIG.replace(bypass_rows=16, operand_words=16)
     model = small_model(small_graph(12, classes=2), hidden=(4, 4), config=config)
-    layout = Layout.of(model.network, config, [Vertices.of(12, config, RowTable())] * 4,
+    layout = Layout.of(model.network, config, [Vertices.of(12, config, RowTable(config))] * 4,
                        LabelFormat.of(model))
     places = place_operands(config, model.network, layout.memory, layout.vertices,
                             LeftOperand.dense(FEATURES, 3, 6)).bypass
@@ -118,7 +118,7 @@ def test_a_product_that_is_only_sent_leaves_the_channel_of_what_it_is_made_of():
     model = small_model(small_graph(40))
     for rows, channels in ((64, (0, 0)), (16, (0, 1))):
         config = CONFIG.replace(accumulator_rows=rows)
-        memory = Layout.of(model.network, config, [Vertices.of(40, config, RowTable())] * 3,
+        memory = Layout.of(model.network, config, [Vertices.of(40, config, RowTable(config))] * 3,
                            LabelFormat()).memory
         assert (memory[Tensor(Kind.HIDDEN, 1)].channel,
                 memory[Tensor(Kind.COMBINED, 1)].channel) == channels

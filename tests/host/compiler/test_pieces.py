@@ -21,7 +21,6 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Mantissas
 from hypercast.reference.tensor import FEATURES, Kind, Pass, Tensor
 from hypercast.rtl.isa import Opcode, decode
-from hypercast.rtl.registers import ROW_TABLE
 from tests.host.models import SMALL, named_model, small_graph, small_model
 from tests.host.noted_programs import CASES, noted, summary
 
@@ -135,7 +134,7 @@ def test_a_part_of_more_strips_than_the_row_table_has_entries():
         model.sample.edges[0], np.arange(count) * 2 // count, 2))
     job = compile_pieces(model.with_sample(sample), config).job
     entries = [vertices.entry for vertices in (*job.plan.vertices, *job.plan.sources)]
-    assert len(job.plan.vertices[0].strips) == ROW_TABLE
+    assert len(job.plan.vertices[0].strips) == config.row_counts
     with_others = [count // 2 + sample.rows_here.halo_rows(transposed=way) for way in (False, True)]
     assert {len(rows) for rows in map(job.plan.rows_of, entries)} == {
         count // 4, *(-(-rows // config.cores) for rows in with_others)}

@@ -12,7 +12,7 @@ import pytest
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.resident_rows import ResidentRows
+from hypercast.host.compiler.named_rows import NamedRows
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity, SamplePlan
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
@@ -149,7 +149,7 @@ def test_steps_work_ahead_where_they_can(order, change, expected):
     assert again.plan.resident == expected
     for one, number in ((small, 0), (small, 1), (other if expected else small, 0)):
         count = one.rows[number] if number or not expected else \
-            ResidentRows.of(one.origin.rows, config).count
+            NamedRows.of(one.origin.rows, config).count
         assert [rows_of(core, count, config.cores) for core in range(config.cores)] in levels
     device = AloneChip(FakeChip(config), job, model)
     if expected:

@@ -180,12 +180,12 @@ def test_edges_of_the_batch_that_is_worked_ahead_for_are_its_own(pipelined, resi
     batch = Workload.of_statistics([70] * 4, [300] * 3, Network.of_widths(
         [9, 6, 6, 3], orders=AGGREGATE_FIRST), CONFIG, sampled=True, pipelined=pipelined,
         resident=resident)
-    vertices = Vertices.of_layers(batch.vertices, CONFIG, RowTable())
-    found = prediction._messages(batch, vertices)
+    vertices = Vertices.of_layers(batch.vertices, CONFIG, RowTable(CONFIG))
+    found = prediction._messages(batch, vertices, RowTable(CONFIG))
     assert found.keys() == {(1, False), (2, False), (2, True), (3, False), (3, True)}
     sets = {key: [one.edge_set for one in messages] for key, messages in found.items()}
     assert (sets[1, False] == sets[2, False]) != pipelined
     assert sets[2, False] == sets[3, False] == sets[3, True]
     assert not pipelined or {*sets[1, False]}.isdisjoint(sets[2, False])
     for key, messages in found.items():
-        assert {one.indexed for one in messages} == {resident and key == (1, False)}
+        assert {one.load.indexed for one in messages} == {resident and key == (1, False)}

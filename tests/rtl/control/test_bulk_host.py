@@ -9,7 +9,7 @@ import pytest
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.bulk_host import ROOM, BulkHost
 from hypercast.rtl.layouts import bulk_width
-from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Space
 from tests.bench import MemoryModel, run
 
 
@@ -20,7 +20,7 @@ class Core:
         self.config = PRESETS[preset].replace(**changes)
         self.dut = BulkHost(self.config)
         self.memory = MemoryModel(self.config, np.random.default_rng(0), 5, 0.3)
-        self.rows = [0] * ROW_TABLE
+        self.rows = [0] * self.config.row_counts
         self.taken = 0
         self.background = [
             lambda ctx: self.memory.serve_read(ctx, self.dut.read),
@@ -29,10 +29,10 @@ class Core:
     async def _serve(self, ctx):
         dut = self.dut
         while True:
-            ctx.set(dut.rows_data, self.rows[ctx.get(dut.rows_index)])
             _, _, counter, write, index, count = await ctx.tick().sample(
                 dut.counter_address, dut.rows_write, dut.rows_index, dut.rows_write_data)
             ctx.set(dut.counter_data, 1000 + counter)
+            ctx.set(dut.rows_data, self.rows[index])
             if write:
                 self.rows[index] = count
 
@@ -64,14 +64,14 @@ def test_core_space():
     core = Core("tiny")
 
     async def bench(ctx):
-        for index in range(ROW_TABLE):
+        for index in range(core.config.row_counts):
             assert await core.access(
                 ctx, 0, Space.CORE, CoreSpace.ROWS + index, 1000 * index) is not None
-        for index in range(ROW_TABLE):
+        for index in range(core.config.row_counts):
             assert await core.access(ctx, 0, Space.CORE, CoreSpace.ROWS + index) == 1000 * index
         for index in range(len(COUNTERS)):
             assert await core.access(ctx, 0, Space.CORE, CoreSpace.COUNTERS + index) == 1000 + index
-        assert core.rows == [1000 * index for index in range(ROW_TABLE)]
+        assert core.rows == [1000 * index for index in range(core.config.row_counts)]
 
     run(core.dut, bench, background=core.background)
 
@@ -81,7 +81,7 @@ def test_what_is_not_there_is_taken_and_gets_no_answer(preset):
     core = Core(preset, dimensions=1, channel_words=64, weight_rows=16)
     chunks = core.config.chunks
     nowhere = [
-        (Space.CORE, CoreSpace.ROWS + ROW_TABLE), (Space.CORE, CoreSpace.COUNTERS - 1),
+        (Space.CORE, CoreSpace.ROWS + core.config.row_counts), (Space.CORE, CoreSpace.COUNTERS - 1),
         (Space.CORE, CoreSpace.COUNTERS + len(COUNTERS)), (Space.CORE, 1 << 20),
         (Space.FEATURES, 64 * chunks), (Space.GRADIENTS, 1 << 31), (Space.WEIGHTS, 16 * chunks),
         (Space.WEIGHTS, 1 << 30), (Space.PROGRAM, 0), (Space.TENSORS, 0), (6, 0), (7, 0)]

@@ -6,7 +6,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.core_host import CoreHost
-from hypercast.rtl.registers import COUNTERS, ROW_TABLE, CoreSpace, Space
+from hypercast.rtl.registers import COUNTERS, CoreSpace, Space
 from tests.bench import MemoryModel, run
 
 
@@ -18,7 +18,7 @@ class Core:
         self.dut = CoreHost(config)
         self.memory = MemoryModel(config, rng, latency, stall)
         self.weights = [0] * config.weight_rows
-        self.rows = [0] * ROW_TABLE
+        self.rows = [0] * config.row_counts
         self.counters = [int(value) for value in rng.integers(1 << 32, size=len(COUNTERS))]
         self.background = [
             lambda ctx: self.memory.serve_read(ctx, self.dut.read),
@@ -26,11 +26,10 @@ class Core:
             self._serve]
 
     async def _serve(self, ctx):
-        """Weight bank and counters with one cycle of latency, row table with none."""
+        """Weight bank, row table and counters, with one cycle of latency."""
         dut = self.dut
         request, write = dut.weights.request, dut.weights_write
         while True:
-            ctx.set(dut.rows_data, self.rows[ctx.get(dut.rows_index)])
             ctx.set(request.ready, self._rng.random() < 0.5)
             ctx.set(write.ready, self._rng.random() < 0.5)
             _, _, reading, row, writing, new, counter, rows_write, index, count = (
@@ -39,6 +38,7 @@ class Core:
                     write.payload, dut.counter_address, dut.rows_write, dut.rows_index,
                     dut.rows_write_data))
             ctx.set(dut.weights.data, self.weights[row] if reading else 0)
+            ctx.set(dut.rows_data, self.rows[index])
             ctx.set(dut.counter_data, self.counters[counter] if counter < len(COUNTERS) else 0)
             if writing:
                 self.weights[new.index] = new.payload
@@ -114,21 +114,21 @@ def test_core_space():
     core = Core(PRESETS["tiny"], np.random.default_rng(0), 1, 0.0)
 
     async def bench(ctx):
-        for index in range(ROW_TABLE):
+        for index in range(core.config.row_counts):
             address = CoreSpace.ROWS + index
             assert await core.access(ctx, 0, Space.CORE, address, 1000 * index) is not None
-        assert core.rows == [1000 * index for index in range(ROW_TABLE)]
-        for index in range(ROW_TABLE):
+        assert core.rows == [1000 * index for index in range(core.config.row_counts)]
+        for index in range(core.config.row_counts):
             assert await core.access(ctx, 0, Space.CORE, CoreSpace.ROWS + index) == 1000 * index
         for index, value in enumerate(core.counters):
             assert await core.access(ctx, 0, Space.CORE, CoreSpace.COUNTERS + index) == value
-        for address in (CoreSpace.ROWS + ROW_TABLE, CoreSpace.COUNTERS - 1,
+        for address in (CoreSpace.ROWS + core.config.row_counts, CoreSpace.COUNTERS - 1,
                         CoreSpace.COUNTERS + len(COUNTERS), 1 << 20):
             assert await core.access(ctx, 0, Space.CORE, address, patience=50) is None
         assert await core.access(ctx, 0, Space.CORE, CoreSpace.COUNTERS, 1, patience=50) is None
         for space in (Space.PROGRAM, Space.TENSORS, 6, 7):
             assert await core.access(ctx, 0, space, 0, patience=50) is None
-        assert core.rows == [1000 * index for index in range(ROW_TABLE)]
+        assert core.rows == [1000 * index for index in range(core.config.row_counts)]
 
     run(core.dut, bench, background=core.background)
 

@@ -92,15 +92,20 @@ def test_all_cores_of_one_space():
                 strobes, _, error, _ = await access(ctx, dut, space, core=ALL_CORES)
                 assert (strobes, error) == ([], 1)
             strobes, request, error, result = await access(
-                ctx, dut, Space.CORE, 70, core=ALL_CORES, answer=(9, 5))
+                ctx, dut, Space.CORE, CoreSpace.COUNTERS + 6, core=ALL_CORES, answer=(9, 5))
             assert (strobes, error, result, request.all_cores) == (["core"], 0, 5, 1)
-            assert (request.address, ctx.get(dut.upper)) == (70, 0)
+            assert (request.address, ctx.get(dut.upper)) == (CoreSpace.COUNTERS + 6, 0)
+            for row in (6, 134, 1023):
+                *_, request, error, _ = await access(
+                    ctx, dut, Space.CORE, CoreSpace.ROWS + row, core=ALL_CORES)
+                assert (error, request.address, ctx.get(dut.upper)) == (0, CoreSpace.ROWS + row, 0)
             *_, request, error, _ = await access(
                 ctx, dut, Space.CORE, CoreSpace.CARRIES + 6, core=ALL_CORES)
             assert (error, request.address, ctx.get(dut.upper)) == (0, CoreSpace.COUNTERS + 6, 1)
-            *_, request, error, _ = await access(ctx, dut, Space.CORE, 198, core=1)
+            *_, request, error, _ = await access(
+                ctx, dut, Space.CORE, CoreSpace.CARRIES + 6, core=1)
             assert (error, request.all_cores, request.core) == (0, 0, 1)
-            assert (request.address, ctx.get(dut.upper)) == (198, 0)
+            assert (request.address, ctx.get(dut.upper)) == (CoreSpace.CARRIES + 6, 0)
 
     run(dut, bench)
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from hypercast.host.compiler.messages import compile_messages, read_send_list
-from hypercast.host.compiler.resident_rows import ResidentRows
+from hypercast.host.compiler.named_rows import NamedRows
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of
 
@@ -30,7 +30,7 @@ def walked(skips, destinations):
 def test_every_row_is_named_once(dimensions, count, seed, spread):
     config, rng = configuration(dimensions), np.random.default_rng(seed)
     rows = rng.choice(max(count, count * spread), count, replace=False)
-    listed = ResidentRows.of(rows, config)
+    listed = NamedRows.of(rows, config)
     assert listed.skips.shape == (config.cores, listed.count // config.cores)
     assert (listed.skips < 1 << config.skip_width).all()
     owners, records = core_of(listed.ranks, config.cores), row_of(listed.ranks, config.cores)
@@ -45,7 +45,7 @@ def test_send_lists_with_names(dimensions):
     """Destinations and planes are as without; every core reads the rows of its own vertices."""
     config, rng = configuration(dimensions), np.random.default_rng(dimensions)
     rows = rng.choice(3_000_000, 90, replace=False)
-    listed = ResidentRows.of(rows, config)
+    listed = NamedRows.of(rows, config)
     matrix = scipy.sparse.random_array((40, 90), density=0.1, rng=rng, format="csr")
     matrix.data = rng.integers(1, 100, matrix.nnz)
     messages = compile_messages(listed.columns(matrix), config)
@@ -70,5 +70,5 @@ def test_lists_of_a_fair_share_have_room():
     config, rng = configuration(4), np.random.default_rng(0)
     for count in (1, 16, 500, 20_000):
         for _ in range(20):
-            listed = ResidentRows.of(rng.choice(20_000, count, replace=False), config)
-            assert listed.skips.shape[1] <= ResidentRows.most(count, 20_000, config)
+            listed = NamedRows.of(rng.choice(20_000, count, replace=False), config)
+            assert listed.skips.shape[1] <= NamedRows.most(count, 20_000, config)

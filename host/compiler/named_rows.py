@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names the rows that a batch sends where the whole graph's features stay in the memory channels.
+"""Names the rows that are sent, where these are few of a matrix' rows.
 
-Each row lies in the core that owns its vertex. A batch's send list names the rows that are sent, in
-ascending order, each by how many rows it is behind the one before it. A gap that is too wide for
-that is bridged by records that send nothing.
+They are a batch's, of the whole graph's features in the memory channels, or those that a strip
+needs. Each row lies in the core that owns its vertex. A send list names its rows in ascending
+order, each by how many rows it is behind the one before it. A gap that is too wide for that is
+bridged by records that send nothing.
 """
 
 from collections.abc import Sequence
@@ -18,12 +19,12 @@ from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, row_of, rows_of
 
-__all__ = ["ResidentRows"]
+__all__ = ["NamedRows"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResidentRows:
-    """Where the rows of a batch's input are in the send lists of the cores that own them.
+class NamedRows:
+    """Where rows are in the send lists of the cores that own them.
 
     Parameters
     ----------

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Send lists of strips name the rows that the strip needs, bit for bit."""
+
+import numpy as np
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.cycle_model.prediction import predict
+from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.training.prepare import open_device
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import Opcode, decode
+from tests.system.chips import SLOW_MEMORY, VARIANTS, GraphTraining, ModelTraining
+
+CONFIG = SLOW_MEMORY.replace(accumulator_rows=16, row_counts=128, program_rows=8192,
+                             channel_words=16384)
+
+
+def graph(vertices, degree, *, communities=1, seed=0):
+    """A random graph whose edges mostly lead to vertices of the same community."""
+    rng = np.random.default_rng(seed)
+    size = -(-vertices // communities)
+    sources = rng.integers(vertices, size=degree * vertices)
+    near = np.minimum(sources // size * size + rng.integers(size, size=len(sources)), vertices - 1)
+    targets = np.where(rng.random(len(sources)) < 0.9, near, rng.integers(vertices,
+                                                                         size=len(sources)))
+    return Graph.from_edges(np.stack([sources, targets], axis=1), rng.normal(size=(vertices, 9)),
+                            np.arange(vertices) % 5, train=range(0, vertices, 2))
+
+
+def lists(training):
+    """How many AGGREGATEs of a step's program walk all rows, and how many walk names."""
+    fields = list(map(decode, compile_job(training.model(), CONFIG).program))
+    sums = [one for one in fields if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
+    return [sum(one["indexed"] == indexed for one in sums) for indexed in (0, 1)]
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, degree, communities", [
+    (200, 2, 1),
+    (261, 2, 9),  # strips whose rows lie together; the last strip is shorter
+])
+def test_sparse_graphs(vertices, degree, communities, orders):
+    training = GraphTraining(graph=graph(vertices, degree, communities=communities),
+                             config=CONFIG, orders=orders, hidden=(10,), dropout=0.4 if orders == COMBINE_FIRST else 0.0)
+    assert lists(training)[1]
+    training.check()
+
+
+@pytest.mark.parametrize("name", ["sage", "gin"])
+def test_rows_that_are_added(name):
+    """A strip's own rows are named, too."""
+    training = ModelTraining(graph=graph(220, 1), config=CONFIG, variant=VARIANTS[name],
+                             hidden=(10,))
+    assert lists(training)[1]
+    training.check()
+
+
+def test_dense_graphs_are_walked():
+    """A list that names nearly all rows would be slower than one without names."""
+    assert lists(GraphTraining(graph=graph(100, 40), config=CONFIG, hidden=(10,)))[1] == 0
+
+
+def test_a_small_row_table_leaves_lists_without_names():
+    training = GraphTraining(graph=graph(261, 2), config=CONFIG.replace(row_counts=16),
+                             hidden=(10,))
+    assert compile_job(training.model(), training.config).plan.row_entries == 16
+
+
+@pytest.mark.parametrize("communities", [1, 9])
+def test_work(communities):
+    """Each row that is sent is read once; nothing else of what is aggregated is read."""
+    model = GraphTraining(graph=graph(261, 2, communities=communities), config=CONFIG,
+                          hidden=(10,)).model()
+    device = open_device("rtl", model, CONFIG)
+    try:
+        device.train_step()
+        counters = {name: sum(values) for name, values in device.counters.items()}
+    finally:
+        device.close()
+    work = predict(Workload.of_model(model, CONFIG)).work
+    assert {name: counters[name] for name in ("edges", "features_read")} == {
+        name: work[name] for name in ("edges", "features_read")}
