@@ -104,8 +104,9 @@ class EdgeRequests(wiring.Component):
         available, step, complete = Signal(), Signal(), Signal()
         begin = (turn & first_round & ~begun) | (old_rest.data.words == 0)
         m.d.comb += [
+            # After the first round, all are described.
             available.eq(Mux(
-                turn, ~first_round | (position[:stream_bits] < described), self.tokens.valid)),
+                turn, position[:stream_bits] < described, self.tokens.valid)),
             step.eq(available & (~request.valid | request.ready)),
             rest.eq(Mux(begin, origin.data.as_value(), old_rest.data.as_value())),
             length.eq(Mux(rest.words < wanted, rest.words, wanted)),
