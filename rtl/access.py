@@ -49,9 +49,9 @@ class Access:
     Parameters
     ----------
     mode : Mode
-        What it does there.
+        What the instruction does there.
     store : Store
-        What kind of place it is.
+        Kind of the place.
     field : str
         The operand that says which, or where it begins; empty if it begins at the first row.
     when : dict
@@ -59,9 +59,9 @@ class Access:
     channel : str or int
         The channel of places in memory, or the operand that says which.
     opposite : bool
-        Whether it is the other channel than that.
+        Whether the place is in the other channel than ``channel`` says.
     panels : bool
-        Whether it has the operand ``panels`` of them, ``stride`` words apart; else one.
+        Whether it has as many panels as the operand ``panels``, ``stride`` words apart; else one.
     anywhere : bool
         Whether a list in memory says which rows are used, from the one that ``field`` says on; else
         they follow each other.
@@ -81,6 +81,6 @@ class Access:
         return all(fields[name] in values for name, values in self.when.items())
 
     def channel_of(self, fields: Mapping[str, int]) -> int:
-        """The memory channel that a decoded instruction finds it in."""
+        """The memory channel that a decoded instruction finds the place in."""
         channel = self.channel if isinstance(self.channel, int) else fields[self.channel]
         return 1 - channel if self.opposite else channel

@@ -44,7 +44,7 @@ class Converted(wiring.Component):
     members : dict
         The part's signature members.
     reset : Value, optional
-        The part's reset, instead of that of the domain.
+        The part's reset, instead of the domain's reset.
     """
 
     def __init__(self, module: str, members: dict[str, wiring.Member], *,
@@ -72,7 +72,7 @@ def wires(config: Config, *,
     core's ``core`` port holds its number besides. Both ends of every wire are registers' outputs
     on one side and read by registers only on the other, so that a simulator may exchange them
     once per cycle. Besides, the control unit resets the cores, and asks memories outside to finish.
-    ``bulk`` is as of ``Chip``.
+    ``bulk`` is as in ``Chip``.
     """
     answers = ["busy", "peak", "error", "progress", "response", "response_valid",
                *(("taken", "settled") if bulk else ())]
@@ -103,7 +103,7 @@ class Chip(wiring.Component):
     external : bool
         Whether the memory channels are outside of the chip.
     prefix : str
-        What the names of those modules begin with.
+        Prefix of the names of ``CORE_MODULE`` and ``CONTROL_MODULE``.
     debug : bool
         Whether to contain a ``DebugTap``.
     bulk : bool

@@ -11,7 +11,7 @@ from hypercast.rtl.layouts import CONTROL, HostRequest, Issue, bulk_request
 
 __all__ = ["DebugTap"]
 
-#: How Vivado knows the nets that are to be watched, and leaves them as they are (AMD UG908, UG912).
+#: Tells Vivado which nets to watch, so that it does not change them (AMD UG908, UG912).
 _MARK = {"mark_debug": "true"}
 
 
@@ -35,9 +35,9 @@ class DebugTap(wiring.Component):
     Attributes
     ----------
     registers : dict
-        The registers, by what they tell; their names are these with ``debug_`` in front. ``start``,
-        ``issued`` and ``opcode`` are of the controller. ``access`` and those that begin with it are
-        of the host's window, and of the bulk port. ``busy_N`` (bits as in ``isa.Engine``) and
+        The registers, by name without the ``debug_`` that each name begins with. ``start``,
+        ``issued`` and ``opcode`` are of the controller. ``access`` and the names that begin with it
+        are of the host's window, and of the bulk port. ``busy_N`` (bits as in ``isa.Engine``) and
         ``error_N`` (bits as in ``Core``) are of core N. ``progress`` has a bit for each core.
     """
 

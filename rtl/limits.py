@@ -24,7 +24,7 @@ PATIENCE = 1 << 14
 PEAK_WIDTH = 6
 #: Cycles between the issues of two instructions, at least.
 ISSUE_CYCLES = 2
-#: The same if the second is one of the vector unit, for which the controller chooses exponents.
+#: Cycles from an issue to a vector instruction's issue, at least: exponents have to be chosen.
 VECTOR_ISSUE_CYCLES = 9
 #: Cycles from when the vector unit is seen to be idle until its next instruction is issued.
 VECTOR_TURNAROUND = 8
@@ -55,7 +55,7 @@ def bursts_under_way(config: Config) -> int:
 
 
 def group_size(config: Config) -> int:
-    """Logits that LOSS works on in a cycle: a panel of narrow chips, half of one of wide ones.
+    """Logits that LOSS works on in a cycle: a panel on narrow chips, half a panel on wide ones.
 
     A lane takes much area. Chips with many lanes have little else to do while they wait for LOSS.
     """

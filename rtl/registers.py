@@ -68,7 +68,7 @@ class Control(_Flags):
     START = 1, "Clear the counters and run from `entry`, `repeat` times"
     STOP = 2, "Stop issuing; what is under way finishes"
     RESET = 4, ("Reset the cores, and what follows programs, whatever they do; memories, `entry`, "
-                "`repeat` and the window's place stay as they are")
+                "`repeat` and the window's place do not change")
 
 
 class Error(_Flags):
@@ -93,8 +93,9 @@ class Space(_Numbers):
     PROGRAM = 0, f"Instructions, {INSTRUCTION_WORDS} words each, padded to 16 words per row"
     TENSORS = 1, "Exponent file: bits 7:0 exponent (signed), 15:8 peak (signed), 16 peak valid"
     FEATURES = 2, "The core's memory channel 0, word by word, low 32 bits first"
-    GRADIENTS = 3, "The core's memory channel 1, likewise"
-    WEIGHTS = 4, "The core's weight bank, row by row, padded to a memory word, likewise"
+    GRADIENTS = 3, "The core's memory channel 1, word by word, low 32 bits first"
+    WEIGHTS = 4, ("The core's weight bank, row by row, padded to a memory word, low 32 bits "
+                  "first")
     CORE = 5, "The core's row counts and performance counters"
 
 
@@ -117,7 +118,7 @@ class Field:
     low, width : int
         Lowest bit, and number of bits.
     description : str
-        What they mean.
+        What the bits mean.
     values : enum type or None
         What the field's values mean, if they are few.
     """
@@ -142,9 +143,9 @@ class Register:
     access : str
         ``"r"`` or ``"rw"``.
     description : str
-        What it holds, with units.
+        What the register holds, with units.
     reset : int or None
-        What it reads after reset; None if that is the configuration hash.
+        Value that is read after reset; None if it is the configuration hash.
     fields : tuple of Field
         The register's fields, lowest first; none if it is one number. Other bits read as zero.
     read_acts : bool
@@ -166,7 +167,7 @@ class Register:
     held: bool = False
 
     def reset_value(self, config: Config) -> int:
-        """What it reads after reset in a configuration."""
+        """Value that is read from the register after reset in a configuration."""
         return config.hash if self.reset is None else self.reset
 
 
@@ -270,12 +271,12 @@ def _link(dimension: int) -> Callable[[Config], int]:
 
 
 def bulk_address(core: int, space: Space, offset: int) -> int:
-    """Where in the bulk port the byte ``offset``, below 2**29, of a core's space is."""
+    """Address in the bulk port of the byte ``offset``, below 2**29, of a core's space."""
     return core << 32 | space << 29 | offset
 
 
 def striped_address(space: Space, offset: int) -> int:
-    """Where in the bulk port the byte ``offset``, below 2**37, of all cores' channels is.
+    """Address in the bulk port of the byte ``offset``, below 2**37, of all cores' channels.
 
     Memory words that follow one another lie in core 0, in core 1, and so on to the last core. The
     next row of all cores follows. So the word at ``row`` of ``core`` is number ``row * cores +
@@ -311,25 +312,30 @@ COUNTERS = {
     "saturations": Counter(
         "elements, master weights or momenta that saturated", most=_each_lane),
     "loss_train": Counter("summed loss of training vertices, 2**-12 bits, low 32 bits", most=None),
-    "loss_train_high": Counter("the same, high 32 bits", most=None),
+    "loss_train_high": Counter("summed loss of training vertices, high 32 bits", most=None),
     "loss_validation": Counter("summed loss of validation vertices, low 32 bits", most=None),
-    "loss_validation_high": Counter("the same, high 32 bits", most=None),
+    "loss_validation_high": Counter("summed loss of validation vertices, high 32 bits", most=None),
     "loss_test": Counter("summed loss of test vertices, low 32 bits", most=None),
-    "loss_test_high": Counter("the same, high 32 bits", most=None),
+    "loss_test_high": Counter("summed loss of test vertices, high 32 bits", most=None),
     "correct_train": Counter(
         "training vertices classified correctly; of several labels, true positives", most=None),
-    "correct_validation": Counter("the same of validation vertices", most=None),
-    "correct_test": Counter("the same of test vertices", most=None),
+    "correct_validation": Counter(
+        "validation vertices classified correctly; of several labels, true positives", most=None),
+    "correct_test": Counter(
+        "test vertices classified correctly; of several labels, true positives", most=None),
     "wrong_train": Counter(
         "false positives and negatives, of training vertices with several labels", most=None),
-    "wrong_validation": Counter("the same of validation vertices", most=None),
-    "wrong_test": Counter("the same of test vertices", most=None),
+    "wrong_validation": Counter(
+        "false positives and negatives, of validation vertices with several labels", most=None),
+    "wrong_test": Counter(
+        "false positives and negatives, of test vertices with several labels", most=None),
     **{f"link_{dimension}": Counter(f"flits sent along dimension {dimension}",
                                     most=_link(dimension)) for dimension in range(6)},
     "link_faults": Counter("cycles in which something wrong came over a link"),
     "features_faults": Counter(
         "words of memory channel 0 that had changed, or accesses it refused"),
-    "gradients_faults": Counter("the same of memory channel 1"),
+    "gradients_faults": Counter(
+        "words of memory channel 1 that had changed, or accesses it refused"),
     "weights_faults": Counter("rows of the weight bank that had changed"),
     "buffer_faults": Counter(
         "words kept close to an engine, entries of its tables, or row counts that had changed"),

@@ -35,7 +35,7 @@ class Aggregator(wiring.Component):
     Members
     -------
     clear, fill, freed
-        As of ``EdgeBuffer``.
+        As in ``EdgeBuffer``.
     aggregate_buffer, reduce_buffer : In(1)
         Accumulator buffer that AGGREGATE and REDUCE flits are added to.
     flits : In(stream of flit)

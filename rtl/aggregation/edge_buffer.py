@@ -69,7 +69,7 @@ class EdgeBuffer(wiring.Component):
     valid : Out(1)
         High in a cycle in which ``stream`` has an edge.
     edge : Out(edge)
-        That edge, in the same cycle.
+        The next edge of ``stream``, in the same cycle.
     take : In(1)
         High, only while ``valid``, to remove the edge.
     freed : Out(stream of range(aggregator_streams)), always ready

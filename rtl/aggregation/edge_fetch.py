@@ -89,7 +89,7 @@ class EdgeFetch(wiring.Component):
         connect(m, self._collect_tokens(m), requests.tokens)
 
         current = Signal(config.address_width)
-        known = Signal()  # the streams are those of ``current``, or will be
+        known = Signal()  # the streams are of the edge set ``current``, or will be
         again = Signal()
         late = Signal()  # the header of ``current`` waits, another one is being read
         m.d.comb += [
@@ -129,7 +129,7 @@ class EdgeFetch(wiring.Component):
         config = self._config
         reset = ResetInserter(self.clear)
         aggregator_bits = exact_log2(config.eject)
-        # As many as there can be.
+        # As many tokens as there can be.
         depth = aggregator_streams(config) * config.edge_buffer // refill_words(config)
         tokens = StreamMerge(range(config.streams), config.eject)
         m.submodules.tokens = reset(tokens)

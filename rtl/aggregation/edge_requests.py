@@ -104,7 +104,7 @@ class EdgeRequests(wiring.Component):
         available, step, complete = Signal(), Signal(), Signal()
         begin = (turn & first_round & ~begun) | (old_rest.data.words == 0)
         m.d.comb += [
-            # After the first round, all are described.
+            # After the first round, all streams are described.
             available.eq(Mux(
                 turn, position[:stream_bits] < described, self.tokens.valid)),
             step.eq(available & (~request.valid | request.ready)),

@@ -16,8 +16,8 @@ class ReductionCount(wiring.Component):
     """Outstanding REDUCE flits of this core: expected since reset minus arrived.
 
     GRADIENT adds ``cores * digits`` for each of its reduction rows that this core owns (row ``R``
-    with ``R mod cores = core``), that of its column sums among them, two cycles after ``start``; no
-    flit can be faster.
+    with ``R mod cores = core``), the row of its column sums included, two cycles after ``start``;
+    no flit can be faster.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which words of a panel the sender reads: all of them, or those that a send list names."""
+"""Words of a panel that the sender reads: all of them, or the words that a send list names."""
 
 from amaranth.hdl import Module, Mux, unsigned
 from amaranth.lib import data, stream, wiring
@@ -33,7 +33,7 @@ class RowRequests(wiring.Component):
     dropped. A record is taken per cycle.
 
     The queue has room for all rows that the reader can have asked for, and for the command that it
-    has and the one that it is offered. So it holds up no row: rows come as fast as those of a
+    has and the one that it is offered. So it holds up no row: rows come as fast as rows of a
     panel, if a word comes within ``config.read_buffer`` - 3 cycles from its request.
 
     Parameters
@@ -91,7 +91,7 @@ class RowRequests(wiring.Component):
             self.busy.eq(queue.level != 0),
         ]
 
-        # The command's address is the position, too: it is that of the row asked for last.
+        # The command's address is the position, too: the address of the row asked for last.
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)
         with m.If(command.ready):
             m.d.sync += command.valid.eq(0)

@@ -127,7 +127,7 @@ class Sender(wiring.Component):
 
     def _start(self, m: Module, lists: BurstReader, rows: BypassRows,
                requests: RowRequests) -> None:
-        """Read all records, and all rows or those that the records name."""
+        """Read all records, and either all rows or the rows that the records name."""
         config = self._config
         aggregate = self.issue.view(isa.Opcode.AGGREGATE)
         per_word = config.word_width // config.send_record_width

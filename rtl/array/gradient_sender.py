@@ -42,7 +42,7 @@ class GradientSender(wiring.Component):
     Members
     -------
     start : In(1), first_row : In(ROWS_WIDTH)
-        The next tile that ends begins with reduction row ``first_row``, those after it follow. Only
+        The next tile that ends begins with reduction row ``first_row``; later tiles follow. Only
         while not ``busy``.
     sums_row : In(ROWS_WIDTH)
         Reduction row of ``column_sums``; held while ``busy``.
@@ -97,7 +97,7 @@ class GradientSender(wiring.Component):
         m.submodules.buffer = buffer = Memory(
             shape=len(self.sums.as_value()), depth=self._tiles * lanes, init=[])
         coming = Signal(range(self._tiles + 1))  # tiles on the way to the buffer, or in it
-        complete = Signal.like(coming)           # those of which all rows are in it
+        complete = Signal.like(coming)           # tiles of which all rows are in it
         wait = Signal(range(lanes))              # until the array may begin with a tile
         write = buffer.write_port()
         sending, emptied = self._send(m, buffer.read_port(), complete != 0)

@@ -29,7 +29,7 @@ class LeftOperand(wiring.Component):
     Members
     -------
     start, job, o, index
-        As those of ``SparsePanels`` and ``DensePanels``; ``start`` only if there are rows.
+        As in ``SparsePanels`` and ``DensePanels``; ``start`` only if there are rows.
     port : Out(ReadPort(config))
         Memory access for the words.
     bypass : In(BypassPort(config))

@@ -21,7 +21,7 @@ class OperandBuffer(wiring.Component):
 
     A ``chained`` job has one dense panel, which the vector unit may still be storing.
     Panel ``k`` of a dense matrix begins at entry ``operand_base + k * operand_stride``; panels of a
-    word-sparse one follow each other. Entries are numbered modulo their number.
+    word-sparse matrix follow each other. Entries are numbered modulo their number.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ class OperandBuffer(wiring.Component):
     i : In(stream of left_word(config))
         Words from memory; none with BUFFER.
     o : Out(stream of left_word(config))
-        The operand's words: those of ``i`` in the same cycle, which FILL also stores, or with
-        BUFFER those stored, one per cycle, the first one two cycles after ``start``.
+        The operand's words: words of ``i`` in the same cycle, which FILL also stores, or with
+        BUFFER the stored words, one per cycle, the first one two cycles after ``start``.
     fault : Out(1)
         High for a cycle after a word was taken that is not what was stored.
     """

@@ -40,7 +40,7 @@ class OperandFeed(wiring.Component):
 
     MATMUL gives the rows of all panels, nothing if there are no rows. GRADIENT gives for each
     panel its rows, or one beat without a word if there are no rows; a last ``first`` without a word
-    closes the last panel. Of a word-sparse operand, rows are those stored.
+    closes the last panel. A word-sparse operand has only the rows that are stored.
 
     Parameters
     ----------

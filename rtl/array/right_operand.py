@@ -27,9 +27,9 @@ class RightOperand(wiring.Component):
 
     A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
     as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
-    rows must be given in order, as those of a dense left operand are. With ``ones``, each tile has
-    a panel of its own, ``stride`` words after the one before. With ``bypassed``, the words are
-    those that the vector unit stored, for which there are ``config.bypass_rows`` entries.
+    rows must be given in order, as a dense left operand gives them. With ``ones``, each tile has a
+    panel of its own, ``stride`` words after the one before. With ``bypassed``, the words are
+    the ones that the vector unit stored, for which there are ``config.bypass_rows`` entries.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class SparsePanels(wiring.Component):
     start : In(1)
         Begins; not while words of an earlier start are left.
     job : In(ArrayJob)
-        Constant from ``start`` until the last word is taken. ``address`` is that of the index.
+        Constant from ``start`` until the last word is taken. ``address`` is the index's address.
     commands : Out(stream of read_command(config)), words : In(stream of word_width)
         To and from the reader.
     o : Out(stream of left_word(config))

@@ -41,7 +41,7 @@ class SystolicArray(wiring.Component):
     Weight-stationary, a word ``x`` leaves as ``x @ S``, where ``S`` is the tile of weights that was
     loaded before the last ``first``. Output-stationary (``gradient``), cell (i, j) adds up
     ``left[i] * right[j]`` over the words of a tile. Words may come with gaps. The two modes are
-    those of Gemmini's array (Genc et al., DAC 2021).
+    taken from Gemmini's array (Genc et al., DAC 2021).
 
     A ``first`` reaches cell (i, j) ``i + j`` cycles after cell (0, 0), with its word. One line of
     registers, tapped by diagonals, carries it to all of them. Loading follows it in the same slant:

@@ -55,7 +55,7 @@ class RegisterBus(wiring.Signature):
     Members
     -------
     valid : Out(1)
-        High from the access's first cycle to that of ``done``.
+        High from the access's first cycle to the cycle of ``done``.
     write, address, data : Out(1), Out(10), Out(32)
         A write of ``data``, or a read; ``address`` counts registers of 32 bits. They do not change
         while ``valid``.

@@ -50,8 +50,8 @@ class BulkHost(wiring.Component):
         Request to a core, valid with ``request_valid``; at most ``ROOM`` to this one that were not
         ``taken``. The window has at most one, and no read of the bulk port is then under way.
     taken : Out(1)
-        High for a cycle for each request that leaves room, but those to all cores. Registered, as
-        what follows.
+        High for a cycle for each request that leaves room, except requests to all cores.
+        Registered, as are the outputs below.
     settled : Out(1)
         What was written by all requests that were ``taken`` is visible.
     response : Out(bulk_width)
@@ -89,7 +89,7 @@ class BulkHost(wiring.Component):
         piece_bits, chunk_bits = (width // 32 - 1).bit_length(), (config.chunks - 1).bit_length()
         place_bits = (max(config.channel_words, config.weight_rows) - 1).bit_length()
 
-        # Room for requests; those to an address that is not there become ones to no space.
+        # Room for requests; a request to an address that is not there becomes one to no space.
         address_bits = max(place_bits + chunk_bits, (2 * CoreSpace.COUNTERS - 1).bit_length())
         queued = data.StructLayout({"all_cores": 1, "space": 3, "address": address_bits,
                                     "write": 1, "bulk": 1, "data": width})

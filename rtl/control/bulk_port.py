@@ -21,7 +21,7 @@ __all__ = ["BulkPort"]
 class BulkPort(wiring.Component):
     """Sends the cores requests of bursts and of the window, never more than they have room for.
 
-    While a program runs, bursts are refused but those that write to memory channels. These come
+    While a program runs, all bursts are refused but writes to memory channels. These come
     after what engines write, and it is for the host to write only what the program does not use.
     Striped bursts disturb engines least, since they take a cycle of each core in turn. While the
     cores are reset, all are refused. A reset ends bursts that have begun with SLVERR. So does a

@@ -42,8 +42,8 @@ class ControlPort(wiring.Signature):
     pc : In(log2 program_rows)
         Program row being issued.
     busy, waits : In(WAITS_WIDTH)
-        Engines busy in any core, and those the next instruction waits for, or waited for when the
-        program stopped; bits as ``isa.Engine``.
+        Engines busy in any core, and engines that the next instruction waits for, or waited for
+        when the program stopped; bits as ``isa.Engine``.
     step, step_key : In(32)
         Training steps done, and what is added to dropout keys.
     cycles : In(64)

@@ -55,7 +55,7 @@ class ControlUnit(wiring.Component):
     config : Config
         Configuration of the chip.
     bulk : bool
-        Whether it has a bulk port.
+        Whether the chip has a bulk port.
 
     Members
     -------
@@ -70,7 +70,7 @@ class ControlUnit(wiring.Component):
     quiesce, unfinished : Out(1), In(1) per core
         To and from cores whose memory is external; see ``Core``.
     reset : Out(1)
-        The cores' reset, besides that of this unit.
+        The cores' reset, besides the reset of this unit.
     taken, settled : In(1), In(1), one per core
         With a bulk port, from the cores; see ``Core``.
 

@@ -46,7 +46,7 @@ def _mask(engines: Iterable[Engine]) -> int:
 class Controller(wiring.Component):
     """Fetches and issues instructions in order, each as soon as what it waits for is idle.
 
-    The semantics are those of ``docs/instructions.md``. Between the issues of two instructions
+    ``docs/instructions.md`` defines the semantics. Between the issues of two instructions
     lie at least 2 cycles, or 9 if the second is a vector instruction. After the vector unit has
     fallen idle, the next vector instruction issues 8 cycles after that is seen here.
 
@@ -57,7 +57,7 @@ class Controller(wiring.Component):
     falls though engines are busy; only a reset helps them.
 
     Cycles count for the phase of the instruction issued last, HALT (at its completion) included;
-    those before a program's first issue count for phase 0. So the phases add up to the cycles.
+    cycles before a program's first issue count for phase 0. So the phases add up to the cycles.
 
     Parameters
     ----------

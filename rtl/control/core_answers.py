@@ -10,7 +10,7 @@ from hypercast.rtl.layouts import bulk_width
 
 __all__ = ["CoreAnswers"]
 
-#: Cores whose answers are added up in a cycle, before the sums of such groups are.
+#: Cores in a group: one cycle adds up each group's answers, the next one the groups' sums.
 _GROUP = 4
 
 
@@ -36,7 +36,7 @@ class CoreAnswers(wiring.Component):
     upper : In(1)
         Whether the sum's bits from 32 on are wanted; stays until the answer.
     end : In(1)
-        Nobody waits for an answer any more: those that have not come never will.
+        Nobody waits for an answer any more: answers that have not come never will.
     response, response_valid : Out, Out(1)
         An answer, one cycle later, or 32 bits of the sum, two cycles after the last answer.
     """

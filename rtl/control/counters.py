@@ -46,7 +46,7 @@ class Counters(wiring.Component):
         Sets all counters to zero; what arrives in this cycle is not counted.
     losses : In(64), one each for the splits TRAIN, VALIDATION, TEST
         Summed losses; the vector unit keeps and clears them.
-    hits, misses : In(32), likewise
+    hits, misses : In(32), one each for the splits
         What was predicted correctly and wrongly, see ``Metrics``.
     address : In(log2 counters)
         Position in ``COUNTERS`` to read; anything beyond, or of a dimension not built, is zero.

@@ -15,7 +15,7 @@ __all__ = ["ExponentEntry", "ExponentFile"]
 
 
 class ExponentEntry(data.Struct):
-    """Entry of the exponent file; its bits are those of ``Space.TENSORS``.
+    """Entry of the exponent file; ``Space.TENSORS`` describes its bits.
 
     Every value's magnitude was below ``2 ** peak`` if ``valid``.
     """

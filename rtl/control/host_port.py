@@ -38,13 +38,13 @@ class HostPort(wiring.Component):
     reset : Out(1)
         High for one cycle to begin a reset of the cores and the controller.
     resetting : In(1)
-        It is under way.
+        A reset is under way.
     request : Out(HostRequest)
         Window access to a core; registered, stays until the next one.
     request_valid : Out(1)
         High for one cycle per request.
     request_upper : Out(1)
-        It is for what a sum over all cores has beyond 32 bits; as ``request``.
+        The request is for what a sum over all cores has beyond 32 bits; as ``request``.
     request_done : Out(1)
         High for one cycle when a window access has ended, with an answer or without.
     response, response_valid : In(32), In(1)

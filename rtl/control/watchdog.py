@@ -13,7 +13,7 @@ __all__ = ["Watchdog"]
 
 
 class Watchdog(wiring.Component):
-    """Counts the cycles since something moved, and those in which something did.
+    """Counts the cycles since something moved, and the cycles in which something moved.
 
     A program whose engines wait for what never comes stands still. One that was given something
     else than its own moves on and on: it is a runaway. A program is neither for at most ``limit *

@@ -18,7 +18,7 @@ _UPPER = CoreSpace.CARRIES ^ CoreSpace.COUNTERS
 
 
 class Window(wiring.Component):
-    """Makes one window access at a time, and refuses those that cannot be answered.
+    """Makes one window access at a time, and refuses accesses that cannot be answered.
 
     Refused are spaces and cores that do not exist, all cores at once but of the space CORE and,
     while a program runs, everything but the space CORE: it is for the host to write only row counts

@@ -28,7 +28,7 @@ def parts_to_rtlil(config: Config, *, external: bool = False, bulk: bool = False
                    zeros: bool = True) -> dict[str, str]:
     """RTLIL texts of the parts, by module name.
 
-    ``external``, ``bulk`` and ``prefix`` are as of ``Chip``, ``zeros`` as of ``to_rtlil``.
+    ``external``, ``bulk`` and ``prefix`` are as in ``Chip``, ``zeros`` as in ``to_rtlil``.
     """
     core, control = f"{prefix}{CORE_MODULE}", f"{prefix}{CONTROL_MODULE}"
     return {core: to_rtlil(Core(config, external=external, bulk=bulk), core, zeros=zeros),

@@ -36,7 +36,7 @@ class ExportOptions:
     Raises
     ------
     InputError
-        If a name is no identifier of Verilog, or that of another module or file.
+        If a name is no identifier of Verilog, or is the name of another module or file.
     """
 
     external: bool = False

@@ -9,7 +9,7 @@ __all__ = ["RESERVED", "check_identifier"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
-#: Reserved words of SystemVerilog (IEEE 1800-2017, annex B), those of Verilog 2005 included.
+#: Reserved words of SystemVerilog (IEEE 1800-2017, annex B) and of Verilog 2005.
 RESERVED = frozenset("""
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
     before begin bind bins binsof bit break buf bufif0 bufif1 byte case casex casez cell chandle

@@ -42,13 +42,13 @@ class Port:
     width : int
         Bits.
     logical : str
-        What it is in the definition of its interface, such as ``AWADDR``; empty without one.
+        Name of the port in the definition of its interface, such as ``AWADDR``; else empty.
     inner : str
         The port of the chip inside that it belongs to; empty if there is none.
     inner_width : int
-        Bits of that.
+        Bits of the port ``inner``.
     constant : int
-        What an output without such a port is.
+        Value of an output without a port ``inner``.
     """
 
     name: str
@@ -67,13 +67,13 @@ class Interface:
     Parameters
     ----------
     name : str
-        Name of the interface, with which those of its ports begin.
+        Name of the interface, with which the names of its ports begin.
     kind : str
         ``clock``, ``reset``, ``axi4lite`` or ``axi4``.
     ports : tuple of Port
         Ports of the interface.
     parameters : dict
-        What Vivado calls its properties.
+        Properties of the interface, by the names that Vivado gives them.
     manager : bool
         Whether the chip begins what happens there.
     """
@@ -95,7 +95,7 @@ def channel_bytes(config: Config) -> int:
 
 
 def interfaces(config: Config, *, external: bool = False) -> list[Interface]:
-    """The interfaces, clock and reset first; ``external`` as of ``Chip``."""
+    """The interfaces, clock and reset first; ``external`` as in ``Chip``."""
     control = Interface(name=_CONTROL, kind="axi4lite", ports=_control_ports(), parameters={
         "PROTOCOL": "AXI4LITE", "DATA_WIDTH": 32, "ADDR_WIDTH": REGISTER_ADDRESS_WIDTH})
     memory = [_memory(config, number) for number in range(2 * config.cores)] if external else []

@@ -23,7 +23,7 @@ __all__ = ["manifest", "memories"]
 def memories(config: Config, *, external: bool = False) -> list[dict[str, Any]]:
     """Large memories: name, instances on the chip, words and bits per word, parities included.
 
-    ``external`` as of ``Chip``: then channels are not among them.
+    ``external`` as in ``Chip``: then channels are not among them.
     """
     row = config.lanes * config.accumulator_width
     cores = config.cores

@@ -11,7 +11,7 @@ from hypercast.rtl.export.identifiers import RESERVED
 
 __all__ = ["with_plain_names"]
 
-#: With the space that ends it.
+#: An escaped name with a ``$``, and the space that ends it.
 _ESCAPED = re.compile(r"\\(\S*\$\S*)(?: |(?=\s))")
 _IDENTIFIER = re.compile(r"[A-Za-z_]\w*")
 _OTHER = re.compile(r"\W+")
@@ -20,13 +20,13 @@ _OTHER = re.compile(r"\W+")
 def with_plain_names(text: str) -> str:
     """Verilog with letters, digits and ``_`` in the place of each name with a ``$``.
 
-    What has no name in the sources has one that begins with ``_``: simulators such as Verilator
-    keep that out of waveforms. A name is the same in all modules, as those of ports have to be.
+    A signal without a name in the sources gets one that begins with ``_``: simulators such as
+    Verilator keep it out of waveforms. A name is the same in all modules, as a port's must be.
 
     Parameters
     ----------
     text : str
-        Verilog as Yosys writes it, in which such names are escaped.
+        Verilog as Yosys writes it, in which names with a ``$`` are escaped.
     """
     taken = {*RESERVED, *(match[0] for match in _IDENTIFIER.finditer(text))}
     names: dict[str, str] = {}

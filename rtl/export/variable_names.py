@@ -3,7 +3,7 @@
 
 Amaranth names a signal like the variable that it is assigned to, which it reads from the bytecode.
 From version 3.13 on, Python joins two accesses to local variables to one instruction. Amaranth 0.5
-does not know these, and such a signal has no name.
+does not know these instructions, and a signal that one of them stores has no name.
 """
 
 import contextlib
@@ -22,9 +22,9 @@ __all__ = ["named_by_variables", "stored_name"]
 _PASSED = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_ATTR", "LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_DEREF",
            "BUILD_LIST", "CACHE", "COPY", "EXTENDED_ARG", "LOAD_FAST_LOAD_FAST",
            "LOAD_FAST_BORROW_LOAD_FAST_BORROW"}
-#: Those that store the result in a local variable, whose number is in the upper four bits.
+#: Instructions that store a result in a local variable; its number is in the upper four bits.
 _STORES = {"STORE_FAST_LOAD_FAST", "STORE_FAST_STORE_FAST"}
-#: Those that store it in one, whose number is all bits.
+#: Instruction that stores a result in a local variable; its number is all bits.
 _STORE = "STORE_FAST"
 
 _plain = tracer.get_var_name
@@ -57,7 +57,7 @@ def stored_name(code: CodeType, place: int) -> str | None:
 
 
 def _variable_name(depth: int = 2, default: Any = _ABSENT) -> Any:
-    """What Amaranth finds, or else what ``stored_name`` does."""
+    """The name that Amaranth finds, or else the one that ``stored_name`` finds."""
     found = _plain(depth + 1, _ABSENT)
     if found is _ABSENT:
         frame = sys._getframe(depth)

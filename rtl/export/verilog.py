@@ -20,9 +20,9 @@ _ATTRIBUTES = " ".join(f"-remove {name}" for name in (
 _SOURCE = re.compile(r'(?<=\(\* src = ")[^"]*(?=" \*\))')
 _ROOTS = tuple(f"{Path(file).parents[levels]}/" for file, levels in (
     (amaranth.__file__, 1), (__file__, 2)))  # an environment may lie within a checkout
-#: What ``proc -nomux -norom`` does, without ``proc_prune``. That, as ``amaranth.back.verilog`` uses
-#: it, makes ``always @*`` processes that read nothing, as for a constant field of a structure;
-#: simulators never run those.
+#: What ``proc -nomux -norom`` does, without ``proc_prune``. ``amaranth.back.verilog`` runs it, but
+#: it makes ``always @*`` processes that read nothing, as for a constant field of a structure;
+#: simulators never run such processes.
 _PASSES = ("delete s:0",  # wires without a bit, which Verilog would give two
            "proc_clean", "proc_rmdead", "proc_init", "proc_arst", "proc_dlatch", "proc_dff",
            "proc_memwr", "proc_clean", "opt_expr -keepdc", "memory_collect",

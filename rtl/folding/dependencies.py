@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What of a netlist must be known early, and what is the same in all instances."""
+"""Parts of a netlist that must be known early, and registers that all instances share."""
 
 from collections import defaultdict
 from collections.abc import Container, Iterable
@@ -69,7 +69,7 @@ def lookahead(netlist: Netlist, index: str) -> dict[Source, int]:
     Raises
     ------
     FoldingError
-        If such an address depends on an input.
+        If the address of a memory that is read at once depends on an input.
     """
     ports = {port.key: port for name, cell in netlist.cells.items() if cell["type"] == "$mem_v2"
              for port in read_ports(name, cell)}

@@ -2,11 +2,11 @@
 """Folds instances of a module into one, which is each of them in turn.
 
 Time is divided: ``slots`` cycles of the clock are one cycle of all instances, and slot ``k`` is
-instance ``k``'s. Combinational logic stays as it is. A register becomes a row of distributed RAM
+instance ``k``'s. Combinational logic does not change. A register becomes a row of distributed RAM
 with an entry for each instance, read a slot ahead into a flip-flop, so that nothing is slower; a
 memory becomes ``slots`` times as deep. Registers that depend on nothing but what all instances
-share stay registers. The principle is that of FAME-5 simulators (Tan et al., "A case for FAME",
-ISCA 2010) and of C-slow retiming (Leiserson and Saxe, 1983).
+share stay registers. The principle is known from FAME-5 simulators (Tan et al., "A case for FAME",
+ISCA 2010) and from C-slow retiming (Leiserson and Saxe, 1983).
 
 The RAM's write enable is the register's. A reset is not written to it: a flag for each instance
 tells that a group of registers has been reset and not written since, and keeps their flip-flops in
@@ -41,7 +41,7 @@ from hypercast.rtl.folding.stages import Stages
 
 __all__ = ["NEXT", "fold"]
 
-#: Follows an output's name in that of the port with what the output will be in its next cycle.
+#: Suffix, after an output's name, of the port that has the output's value in its next cycle.
 NEXT = "__next"
 #: Least bits for which an enable or a reset of their own is better than logic.
 _GROUP = 6

@@ -49,8 +49,8 @@ class FoldedChip(wiring.Component):
     """``Chip`` in the area of one core: each of its cycles takes as many as there are cores.
 
     The core's logic is every core in turn, for a cycle each (its *slot*); see ``fold``. The control
-    unit works in the last slot's cycle; see ``pace``. Bits and counters, in cycles of the chip, are
-    those of ``Chip``, and so is the configuration's hash: no software knows the difference.
+    unit works in the last slot's cycle; see ``pace``. Bits, counters in cycles of the chip, and
+    the configuration's hash are as in ``Chip``: no software knows the difference.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class FoldedChip(wiring.Component):
     restart : In(1)
         High for a cycle or more once the clock is good; a reset follows or goes on.
 
-    The reset must last ``config.cores`` times as long as that of ``Chip``.
+    The reset must last ``config.cores`` times as long as the reset of ``Chip``.
     """
 
     def __init__(self, config: Config) -> None:

@@ -106,7 +106,7 @@ class Netlist:
         self._names[name] = {"hide_name": 0, "bits": bits, "attributes": {}}
 
     def take_initial_values(self) -> dict[Bit, str]:
-        """What each net holds at first, where anything is said of it; nothing is, from then on."""
+        """Remove the nets' initial values. Returns them by net, where one is given."""
         values: dict[Bit, str] = {}
         for name in self._names.values():
             value = name["attributes"].pop("init", None)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes each cycle of a module several of the clock, and gives its long paths several as well.
+"""Makes each cycle of a module last several clock cycles, and lets its long paths take several.
 
 A module that changes in the last slot only has all slots before to compute in. Tools that place and
 route do not know that, so flip-flops cut its paths: what depends on registers alone is the same
@@ -23,8 +23,8 @@ _LEVELS = 5
 def pace(module: dict[str, Any], *, slots: int) -> None:
     """Let a module work in the last slot of several.
 
-    The module gets an input ``enable``, to be high in that slot. Inputs count as they are in it;
-    what depends on them in the same cycle is not cut, for they may change in any slot.
+    The module gets an input ``enable``, to be high in that slot, in which inputs are read. What
+    depends on inputs in the same cycle is not cut, for they may change in any slot.
 
     Parameters
     ----------

@@ -64,7 +64,7 @@ class Slots:
         return self._count_slots(ahead % self._count, self._netlist.nets(self._width))
 
     def initial(self, bits: Iterable[Bit]) -> str:
-        """What nets hold at first; a string, the lowest bit first."""
+        """Initial values of nets, as a string, the lowest bit first."""
         return "".join(self._initial.get(bit, "x") for bit in bits)
 
     def early(self, bit: Bit, ahead: int) -> Bit:
@@ -93,7 +93,7 @@ class Slots:
         return self._copies[bit, ahead]
 
     def delay(self, bits: list[Bit], ahead: int) -> list[Bit]:
-        """The nets that are ``ahead`` slots ahead; from them, flip-flops drive those in between."""
+        """The nets that are ``ahead`` slots ahead; from them, flip-flops drive nets in between."""
         for slots in range(ahead):
             self._netlist.flip_flops(
                 f"$delay{slots}${bits[0]}", [self.early(bit, slots + 1) for bit in bits],

@@ -19,13 +19,13 @@ class Chaining(wiring.Component):
     start : In(1)
         An instruction begins to read.
     chained : In(1)
-        What is being stored then may be what it reads; valid with ``start``.
+        What is being stored then may be what the instruction reads; valid with ``start``.
     storing : In(1), rows : In(STRIP_WIDTH)
         As in ``layouts.BypassPort``.
     row : In(ROWS_WIDTH)
         Number of the row to be read next, counted from the instruction's first.
     there : Out(1)
-        It has been stored; from the cycle after ``start``.
+        The row has been stored; from the cycle after ``start``.
     """
 
     start: In(1)

@@ -83,5 +83,5 @@ class PriorityArbiter(wiring.Component):
         return m
 
     def _exceeds(self, one: int, other: int) -> Value:
-        """Whether the priority of requester ``one`` is above that of ``other``."""
+        """Whether requester ``one`` has a higher priority than ``other``."""
         return (self.priorities[one] & ~self.priorities[other]).any()

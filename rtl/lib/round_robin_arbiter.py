@@ -45,7 +45,7 @@ class RoundRobinArbiter(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         count = len(self.requests)
-        # The requesters after the one granted last, whose turn comes before that of all others.
+        # The requesters after the one granted last, who have their turn before all others.
         later = Signal.like(self.requests)
 
         def precedes(one: int, other: int) -> Value:

@@ -32,7 +32,7 @@ class Unpacker(wiring.Component):
         High for a cycle to skip the rest of a word that has been begun, because its list has
         ended: with the transfer of the list's last record, or later, but before a record of the
         next list is taken. A word of which no record has been taken is kept. Without effect when
-        records are as wide as words or wider: lists of those end on a word boundary.
+        records are as wide as words or wider: lists of such records end on a word boundary.
 
     Raises
     ------

@@ -94,7 +94,7 @@ class Axi4Write(wiring.Signature):
 class Axi4(wiring.Signature):
     """AXI4, seen from the manager: the independent halves ``Axi4Read`` and ``Axi4Write``.
 
-    Its parameters are theirs.
+    It takes the parameters of the halves.
 
     Members
     -------

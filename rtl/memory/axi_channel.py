@@ -19,7 +19,7 @@ class AxiChannel(wiring.Component):
     """``config.channel_words`` words of external memory behind a ``Channel``.
 
     A word is a beat, full and aligned: nothing is read to be written back. Bursts have at most 16
-    beats and do not cross 4 KiB, so ports of AXI3 serve as well, such as those of AMD's HBM
+    beats and do not cross 4 KiB, so ports of AXI3 serve as well, such as the ports of AMD's HBM
     controller (PG276, 256 bits: a word at ``lanes`` 16).
 
     Parameters

@@ -18,7 +18,7 @@ class AxiReader(wiring.Component):
     """Asks for each request in one burst, or in two if it crosses a 4 KiB boundary.
 
     One burst is issued per cycle, up to 64 are under way, and one word moves per cycle; latency
-    is that of the memory plus two cycles. All bursts have the same ID, so that their words come in
+    is the memory's plus two cycles. All bursts have the same ID, so that their words come in
     order. A request for a single word is a burst, too, so at most 64 single words come in the time
     of a round trip.
 

@@ -104,7 +104,7 @@ class ReadCrossbar(wiring.Component):
                          schedulers: Sequence["_Scheduler"]) -> None:
         """Let a client use either channel, one at a time."""
         current = Signal(name=f"current_{index}")  # the channel last used
-        # Its bursts under way.
+        # The client's bursts under way.
         pending = Signal(range(bursts_under_way(self._config) + 3), name=f"pending_{index}")
         requested = Signal(name=f"requested_{index}")
         completed = Signal(name=f"completed_{index}")

@@ -21,7 +21,7 @@ _REFRESH_INTERVAL = 975
 
 
 def memory_channel(config: Config, seed: int) -> wiring.Component:
-    """What ``config`` asks for behind a ``Channel``: an ``SramBank`` or a ``SimulatedChannel``."""
+    """Memory behind a ``Channel`` as ``config`` asks: ``SramBank`` or ``SimulatedChannel``."""
     if config.memory_latency == 1 and not config.memory_stalls:
         return SramBank(config)
     return SimulatedChannel(config, seed)

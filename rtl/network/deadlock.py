@@ -5,7 +5,7 @@ The nodes of the channel dependency graph are the routers' input buffers, (core,
 A flit at the head of a buffer stays there until all its branches are served, so the buffer depends
 on the next buffer of each branch that the router has a path for. A branch that is served is a flit
 of its own and holds nothing upstream, so branches do not depend on each other. Nothing in the
-network waits for an injection buffer; those are left out.
+network waits for an injection buffer, so these buffers are left out.
 
 If the graph has no cycle, and every core goes on accepting what is ejected, some flit can always
 move (Dally and Seitz, IEEE Trans. Computers, 1987). This module imports no Amaranth.

@@ -88,7 +88,7 @@ class LinkOutput(wiring.Component):
                 arbiter.priorities[index].eq(self.ages[index]),
             ]
 
-        # Only the destinations beyond this link go along; which those are depends on the plane.
+        # Only the destinations beyond this link go along; which these are depends on the plane.
         beyond = [one.destinations & routing.first_hops(plane, config.dimensions)[dimension]
                  for one, plane in zip(self.flits, planes, strict=True)]
         granted = Signal.like(self.grants)

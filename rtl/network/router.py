@@ -27,7 +27,7 @@ class Router(wiring.Component):
     in the fourth, so a single plane keeps a link full from ``buffer_depth`` 4 on. From ``inject``
     to ``eject`` of neighbours it is 6 cycles.
 
-    What is guaranteed, as long as every core goes on accepting what is ejected: every destination
+    Guaranteed, as long as every core goes on accepting what is ejected, is that every destination
     of a flit gets it exactly once, and flits of the same source and plane arrive in order. A core
     that stops accepting at a port holds up the flits for it in that port's planes, and in those
     planes whatever waits behind them; other planes keep moving. Injection is in order, so a core
@@ -44,13 +44,13 @@ class Router(wiring.Component):
         Flits to send: destinations relative to this core, which may be one of them (a flit
         without any is dropped), source 0. ``ready`` depends on the plane of the flit offered.
     eject : Out(stream of flit), one per ejection port
-        Flits received; ``self XOR source`` sent them. Port ``e`` has those of planes ``r`` with
+        Flits received; ``self XOR source`` sent them. Port ``e`` has flits of planes ``r`` with
         ``r mod config.eject = e``.
     outgoing, incoming : Link, one per dimension
         Links to and from the neighbour across each dimension; no input reaches an output in the
         same cycle.
     frame : In(FRAME_WIDTH)
-        The frame it is, the same in all routers; see ``age``.
+        The present frame, the same in all routers; see ``age``.
     sent : Out(dimensions)
         Performance hook: bit ``d`` is high for one cycle per flit sent along dimension ``d``.
     faults : Out(dimensions)

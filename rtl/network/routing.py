@@ -55,7 +55,7 @@ def outputs(plane: int, arrival: int | None, dimensions: int) -> tuple[int, ...]
 
 @cache
 def first_hops(plane: int, dimensions: int) -> tuple[int, ...]:
-    """For each dimension, the destinations whose first differing bit in ``plane``'s order it is.
+    """For each dimension, the destinations that flits of ``plane`` reach by a first hop along it.
 
     Together with bit 0 (this core) they cut every set of destinations in disjoint parts.
 
@@ -97,8 +97,8 @@ def split(destinations: Destinations, plane: int, arrival: int | None,
     local : int or integer array
         1 if this core is a destination, else 0.
     branches : dict
-        For each dimension of ``outputs``, those beyond, relative to the neighbour there; zero if
-        the flit does not go there.
+        For each dimension of ``outputs``, the destinations beyond, relative to the neighbour
+        there; zero if the flit does not go there.
     """
     beyond = first_hops(plane, dimensions)
     return destinations & 1, {
@@ -129,7 +129,7 @@ def tree(destinations: int, plane: int, dimensions: int, source: int = 0) -> lis
 def broadcast_links(plane: int, dimensions: int) -> tuple[tuple[int, int, int], ...]:
     """The links of a broadcast's tree, and what lies beyond each.
 
-    A multicast uses just those of them that have one of its destinations beyond them.
+    A multicast uses just the links that have one of its destinations beyond them.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Keeps frames until they are read, and forgets those that turn out to be bad."""
+"""Keeps frames until they are read, and forgets frames that turn out to be bad."""
 
 from amaranth.hdl import Module, Signal
 from amaranth.lib import stream, wiring
@@ -25,7 +25,7 @@ class FrameBuffer(wiring.Component):
     Members
     -------
     word, write, discard : In(FrameWord), In(1), In(1)
-        As from ``FrameReceiver``.
+        As ``FrameReceiver`` gives them.
     o : Out(stream of FrameWord)
         The words of good frames, in order.
 

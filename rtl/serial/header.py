@@ -16,7 +16,7 @@ class Header(data.Struct):
 
 
 class AccessWord(data.Struct):
-    """What is to be done, see ``protocol.access_word``; ``access`` is a ``protocol.AccessKind``."""
+    """An access, see ``protocol.access_word``; ``access`` is a ``protocol.AccessKind``."""
 
     address: unsigned(12)
     reserved: unsigned(2)

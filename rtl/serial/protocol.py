@@ -31,7 +31,7 @@ LONGEST_ACCESS = FRAME_WORDS - 3
 
 
 class FrameKind(enum.IntEnum):
-    """What a frame is; bits 7:0 of its header."""
+    """Kind of a frame, bits 7:0 of the frame's header."""
 
     OPEN = 1      #: Host: begin the session in the header, unless it has begun.
     COMMAND = 2   #: Host: carry out accesses.
@@ -40,7 +40,7 @@ class FrameKind(enum.IntEnum):
 
 
 class AccessKind(enum.IntEnum):
-    """What an access word asks for; its bits 15:14."""
+    """Kind of an access, bits 15:14 of the access word."""
 
     READ = 0   #: Read a register ``count`` times.
     WRITE = 1  #: Write the ``count`` words that follow to a register, one after the other.

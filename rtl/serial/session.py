@@ -29,8 +29,8 @@ class Session(wiring.Component):
     new : Out(1)
         ``header`` is of the command expected, in this session.
     repeated : Out(1)
-        It is of one of the ``WINDOW`` commands before it. A session that has just begun has none
-        of these, and none can come.
+        ``header`` is of one of the ``WINDOW`` commands before the one expected. A session that
+        has just begun has none of these, and none can come.
     """
 
     header: In(Header)

@@ -12,11 +12,11 @@ __all__ = ["UartReceiver"]
 
 
 class UartReceiver(wiring.Component):
-    """8 data bits, no parity, 1 stop bit. The line is sampled every cycle, by majority of three.
+    """Receives bytes: 8 data bits, no parity, 1 stop bit.
 
-    A bit is taken in its middle, counted from the start bit's edge in fractions of a cycle, so
-    that errors of rounding do not add up. After a byte without stop bit the line has to rest at
-    one before the next can begin.
+    The line is sampled every cycle, by majority of three. A bit is taken in its middle, counted
+    from the start bit's edge in fractions of a cycle, so that errors of rounding do not add up.
+    After a byte without stop bit the line has to rest at one before the next can begin.
 
     Parameters
     ----------

@@ -14,7 +14,7 @@ _BITS = 10
 
 
 class UartTransmitter(wiring.Component):
-    """8 data bits, no parity, 1 stop bit; bytes follow each other without a gap.
+    """Sends bytes: 8 data bits, no parity, 1 stop bit; bytes follow each other without a gap.
 
     Parameters
     ----------
@@ -41,9 +41,9 @@ class UartTransmitter(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        bits = Signal(range(_BITS + 1))  # still to be sent, that on the line included
-        byte = Signal(_BITS - 1, init=-1)  # those after it
-        left = Signal(range(2 * self._bit_period))  # sixteenths of a cycle of that on the line
+        bits = Signal(range(_BITS + 1))  # still to be sent, the bit on the line included
+        byte = Signal(_BITS - 1, init=-1)  # the bits after it
+        left = Signal(range(2 * self._bit_period))  # sixteenths of a cycle of this bit
         ends = Signal()
         m.d.comb += [
             ends.eq(left < 2 * FRACTION),

@@ -35,7 +35,7 @@ class AdamDirection(wiring.Component):
     o : Out(signed 32)
         The direction, ``LATENCY`` cycles later.
     saturated : Out(1)
-        It saturated; at the same time.
+        The direction saturated; at the same time.
     """
 
     #: Cycles from the inputs to ``o``.

@@ -33,7 +33,7 @@ class AdamStep(wiring.Component):
     direction : Out(signed 32), saturated : Out(1)
         The direction and whether it saturated, ``LATENCY`` cycles later.
     new_second_moment : Out(SecondMoment)
-        At the same time.
+        The new second moment, at the same time.
     """
 
     #: Cycles from the inputs to all outputs.

@@ -29,7 +29,7 @@ __all__ = ["Exponentials"]
 class Exponentials(wiring.Component):
     """Computes the exponentials of each row, relative to its maximum, one group per cycle.
 
-    Sigmoids' exponentials are relative to zero, and the sum is that of the logarithms of one plus
+    Sigmoids' exponentials are relative to zero, and the sum adds up the logarithms of one plus
     each.
 
     Parameters
@@ -42,7 +42,7 @@ class Exponentials(wiring.Component):
     groups : In(range(group_limit(config) + 1))
         Groups of a row, at least 1; held while rows are under way.
     classes : In(CLASSES_WIDTH), shift : In(SHIFT_WIDTH), train : In(1), sigmoid : In(1)
-        As in the instruction (``shift`` is its ``aux_shift``); held likewise.
+        As in the instruction (``shift`` is its ``aux_shift``); held while rows are under way.
     i : In(stream of maximum_row(config))
         The rows.
     logits : In(stream of labelled_group(config))

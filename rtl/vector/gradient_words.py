@@ -13,7 +13,7 @@ __all__ = ["GradientWords"]
 
 
 class GradientWords(wiring.Component):
-    """Fills panels with groups; those that a row's last panel has no group for are zero.
+    """Fills panels with groups; a row's last panel has zeros in the place of missing groups.
 
     It takes a group per cycle, and a panel follows its last group by one; groups that are panels
     pass at once.

@@ -35,7 +35,7 @@ class Interpolation(wiring.Component):
     o : Out(bits of the largest value)
         Value for the argument of ``LATENCY`` cycles ago.
     fault : Out(1)
-        High while what the argument of a cycle ago led to in the table had changed there.
+        High while the entry of the table for the argument of a cycle ago had changed.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class Interpolation(wiring.Component):
             for value, step in zip(self._table, steps, strict=False)])
         [port], found = table.reads, entry(table.reads[0].data)
 
-        # The end of the table is that of its last piece.
+        # The end of the table is the end of its last piece.
         end = self.i[-1]
         rest = delay_by(m, Cat(self.i[:self._rest_bits], end), 1)
         product = Signal(len(rest) + len(found.step))

@@ -20,7 +20,7 @@ __all__ = ["KeepStream"]
 
 
 class KeepStream(wiring.Component):
-    """Hashes rows in order, ahead of those who need the decisions.
+    """Hashes rows in order, before the decisions are needed.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class KeepStream(wiring.Component):
     core : In(dimensions)
         This core's address.
     row_start : In(ROWS_WIDTH), count : In(STRIP_WIDTH)
-        The run's first local row, and its rows; valid with ``start``.
+        The run's first local row, and number of rows; valid with ``start``.
     key : In(KEY_WIDTH), threshold : In(THRESHOLD_WIDTH), panel : In(PANELS_WIDTH)
         See ``Dropout``; held during the run.
     ranked : In(1)

@@ -83,7 +83,7 @@ class LabelReader(wiring.Component):
         with m.If(self.start):
             m.d.sync += command.valid.eq(self.rows != 0)
 
-        # Words go where they belong; those of the last block behind the last row go nowhere.
+        # Words go where they belong; words of the last block behind the last row go nowhere.
         place = Signal.like(others)
         untaken, unread = Signal.like(self.rows), Signal.like(blocks)
         is_head, last, over, accept = Signal(), Signal(), Signal(), Signal()

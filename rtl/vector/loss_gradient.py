@@ -38,7 +38,7 @@ class LossGradient(wiring.Component):
     groups : In(range(group_limit(config) + 1))
         Groups of a row, at least 1; held while rows are under way.
     shift : In(SHIFT_WIDTH), sigmoid : In(1)
-        As in the instruction; held likewise.
+        As in the instruction; held while rows are under way.
     i : In(stream of NormalizedRow)
         The rows.
     powers : In(stream of exponential_group(config))
@@ -95,7 +95,7 @@ class LossGradient(wiring.Component):
         m.submodules.factor = factor = SigmoidFactor(lanes)
 
         def awaited(value: Value, cycles: int) -> Value:
-            """``value`` after some cycles, and after those that factors of sigmoids take."""
+            """``value`` after some cycles; of sigmoids, after their factors' cycles, too."""
             value = delay_by(m, value, cycles)
             return Mux(self.sigmoid, delay_by(m, value, factor.LATENCY), value)
 

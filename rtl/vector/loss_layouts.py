@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the stages of LOSS hand on."""
+"""Layouts of what the stages of LOSS hand on."""
 
 from amaranth.hdl import signed, unsigned
 from amaranth.lib import data
@@ -16,7 +16,7 @@ __all__ = [
 
 #: Bits of an exponential, at most 1, with 16 fraction bits.
 EXPONENTIAL_WIDTH = 17
-#: Bits of what makes a probability of it.
+#: Bits of the factor that makes a probability of an exponential.
 RECIPROCAL_WIDTH = 18
 #: Bits of a loss weight.
 WEIGHT_WIDTH = RECORD_WIDTH
@@ -33,7 +33,7 @@ def group_limit(config: Config) -> int:
 
 
 class LabelRecord(data.Struct):
-    """A vertex's label as it is in memory. ``split`` is ``isa.Split``."""
+    """A vertex's label in memory; ``split`` is an ``isa.Split``."""
 
     label: 13
     split: 2
@@ -75,8 +75,8 @@ def maximum_row(config: Config) -> data.StructLayout:
 def exponential_group(config: Config) -> data.ArrayLayout:
     """Layout: a group of exponentials, and what is subtracted from their probabilities.
 
-    ``own`` is high where that is one: for the softmax, in the label's lane, for sigmoids, where the
-    logit's sign is wrong. ``negative`` is high where the difference is to be negated.
+    ``own`` is high where one is subtracted: for the softmax, in the label's lane, for sigmoids,
+    where the logit's sign is wrong. ``negative`` is high where the difference is to be negated.
     """
     return data.ArrayLayout(data.StructLayout({
         "power": unsigned(EXPONENTIAL_WIDTH),

@@ -24,7 +24,7 @@ __all__ = ["Maximum"]
 class Maximum(wiring.Component):
     """Finds each row's largest logit while the row passes by, one group per cycle.
 
-    Rows that have several labels each pass likewise.
+    Rows that have several labels each pass in the same way.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Maximum(wiring.Component):
     labels : In(stream of RowLabel)
         One per row, taken with the row's last group.
     logits : Out(stream of labelled_group(config))
-        The groups, except those of rows of split NONE: nobody needs them.
+        The groups, except groups of rows of split NONE: nobody needs them.
     o : Out(stream of maximum_row(config))
         Results, one per row, also for split NONE (then with meaningless numbers). A result never
         comes before the row's groups have left through ``logits``.
@@ -82,7 +82,7 @@ class Maximum(wiring.Component):
         with m.If(fire):
             m.d.sync += group.eq(Mux(last, 0, group + 1))
 
-        # A key holds the logit above the inverted class: the largest key is that of the first
+        # A key holds the logit above the inverted class: the largest key belongs to the first
         # class with the largest logit. Lanes beyond the classes get the least logit and, because
         # their number is larger, lose even against an equal one.
         lanes = group_size(config)

@@ -18,10 +18,10 @@ __all__ = ["Normalizer"]
 
 
 class Normalizer(wiring.Component):
-    """Turns each row's sum to its loss, and to the factor that makes it one.
+    """Turns each row's sum to its loss, and to the factor that makes the sum one.
 
-    It takes a row every ``row_interval`` cycles. Both are times the row's weight. Of sigmoids, the
-    sum is one of logarithms already, and there is no factor.
+    It takes a row every ``row_interval`` cycles. Loss and factor are times the row's weight. Of
+    sigmoids, the sum is a sum of logarithms already, and there is no factor.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class Normalizer(wiring.Component):
             normalized.eq(total << (26 - length)[:4]),
         ]
 
-        # Its logarithm, and the loss.
+        # The sum's logarithm, and the loss.
         own = delay_by(m, row.own, self._NORMALIZED)
         base = own + Mux(self.sigmoid, delay_by(m, total, 1), n << 12)
         loss = Signal.like(self.loss)
@@ -118,7 +118,7 @@ class Normalizer(wiring.Component):
             self.wrong.eq(delay_by(m, row.wrong, self.LOSS_LATENCY)),
         ]
 
-        # Its reciprocal, which takes longer.
+        # The sum's reciprocal, which takes longer.
         trained = self.train & (row.split == isa.Split.TRAIN)
         m.d.comb += [
             reciprocal.enter.eq(delay_by(m, fire, self._NORMALIZED)),

@@ -101,7 +101,7 @@ class Requantizer(wiring.Component):
 def _shift(m: Module, value: Value, places: Value, unit: int, width: int) -> Value:
     """``width`` bits of signed ``value`` shifted right by ``places`` (3 bits) times ``unit``.
 
-    The furthest shift comes first: fewer bits then pass those that follow.
+    The furthest shift comes first: fewer bits then pass the shifts that follow.
     """
     for bit in (2, 1, 0):
         distance = unit << bit
@@ -115,13 +115,13 @@ def _shift(m: Module, value: Value, places: Value, unit: int, width: int) -> Val
 
 
 def _below(value: Value, places: Value, unit: int) -> Value:
-    """Whether such a shift loses ones."""
+    """Whether a shift as in ``_shift`` loses ones."""
     return Cat(value[index * unit:(index + 1) * unit].any() & (places > index)
                for index in range(min(7, -(-len(value) // unit)))).any()
 
 
 def _overflows(value: Value, places: Value, unit: int, width: int) -> Value:
-    """Whether the result of such a shift takes more than ``width`` bits."""
+    """Whether the result of a shift as in ``_shift`` takes more than ``width`` bits."""
     above = value[width - 1:-1] ^ value[-1].replicate(len(value) - width)
     return Cat(above[index * unit:(index + 1) * unit].any() & (places <= index)
                for index in range(-(-len(above) // unit))).any()

@@ -17,7 +17,7 @@ _WHOLE = 7
 
 
 class SecondMoment(data.Struct):
-    """``mantissa * 4**exponent``, as it is stored."""
+    """Adam's second moment of a weight, as stored: ``mantissa * 4**exponent``."""
 
     mantissa: 26
     exponent: 5
@@ -35,7 +35,7 @@ class SecondMomentUnit(wiring.Component):
     gradient : In(signed 32)
         The gradient.
     i : In(SecondMoment)
-        The moment; at the same time.
+        The old moment, at the same time.
     o : Out(SecondMoment)
         The moment's new value, ``LATENCY`` cycles later.
     """

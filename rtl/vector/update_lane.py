@@ -78,9 +78,9 @@ class UpdateLane(wiring.Component):
     second_moment : In(SecondMoment)
         Adam's second moment.
     new_master, new_momentum : Out(signed 32)
-        New values of both, ``LATENCY`` cycles later; with Adam, ``AdamStep.LATENCY`` more.
+        The new weight and momentum, ``LATENCY`` cycles later; with Adam, ``AdamStep.LATENCY`` more.
     new_second_moment : Out(SecondMoment)
-        With Adam, its new value, at the same time.
+        With Adam, the new second moment, at the same time.
     operand : Out(signed element_width)
         The new weight, requantized; at the same time.
     magnitude : Out(31)

@@ -11,7 +11,7 @@ import pytest
 from tests.packaging.source_tree import ROOT, modules
 
 #: Folders whose docstrings and comments are held to it.
-FOLDERS = ("benches", "boards", "host", "proofs", "reference", "sim")
+FOLDERS = ("benches", "boards", "host", "proofs", "reference", "rtl", "sim")
 #: Phrases that stand for a noun which the reader has to look for.
 CLIPPED = re.compile(r"\b(those of|likewise|as they are)\b", re.IGNORECASE)
 _DOCUMENTED = ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef
