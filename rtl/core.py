@@ -187,7 +187,7 @@ class Core(wiring.Component):
                          self.unfinished.eq(Cat(one.unfinished for one in channels).any())]
             m.d.comb += [one.quiesce.eq(quiesce) for one in channels]
 
-        # What the vector unit writes, for those who read it next.
+        # What the vector unit writes, for the engines that read it next.
         for target, port in ((isa.Bypass.LEFT, array.bypass_left),
                              (isa.Bypass.RIGHT, array.bypass_right),
                              (isa.Bypass.SEND, sender.bypass)):

@@ -176,13 +176,13 @@ class Operation:
         Operand fields and their widths; a negative width marks a signed field.
         ``docs/instructions.md`` explains each.
     engine : Engine or None
-        The engine that carries it out; None of HALT, which the controller does.
+        The engine that carries the opcode out; None of HALT, which the controller does.
     arrivals : Engine or None
-        The engine that goes on working for it after its own has finished, if there is one.
+        The engine that goes on working after ``engine`` has finished, if there is one.
     accesses : tuple of Access
-        All places that it uses. Accumulators are those of ``buffer``.
+        All places that the opcode uses. Accumulators are of the buffer ``buffer``.
     subjects : tuple of Access
-        What people would say that it works on: the first one that applies.
+        What people would name as its subject: the first access that applies.
     """
 
     operands: tuple[tuple[str, int], ...]
@@ -198,12 +198,12 @@ class Operation:
 
     @cached_property
     def adds(self) -> bool:
-        """Whether it adds to accumulators; the others of those that use any take them out."""
+        """Whether the operation adds to accumulators; all others that use any take them out."""
         return any(access.mode == Mode.ADD for access in self.accesses)
 
     @cached_property
     def reduces(self) -> bool:
-        """Whether what it adds arrives after its own engine has finished."""
+        """Whether sums arrive at accumulators after the operation's engine has finished."""
         return self.adds and self.arrivals is not None
 
     def uses(self, fields: Mapping[str, int]) -> tuple[Access, ...]:

@@ -25,11 +25,11 @@ class RowTable(wiring.Component):
     index : In(VERTICES_WIDTH)
         Entry an instruction names (``vertices``).
     rows : Out(ROWS_WIDTH)
-        That entry, in the next cycle.
+        The entry ``index``, in the next cycle.
     host_index : In(VERTICES_WIDTH)
         Entry the host reads or writes.
     host_rows : Out(ROWS_WIDTH)
-        That entry, in the next cycle.
+        The entry ``host_index``, in the next cycle.
     host_write : In(1)
         High to set the entry ``host_index`` to ``host_data``.
     host_data : In(ROWS_WIDTH)

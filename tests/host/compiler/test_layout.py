@@ -29,7 +29,7 @@ CONFIG = SMALL.replace(channel_words=4096, program_rows=1024, weight_rows=256, t
 def test_all_but_edges_and_features_lies_as_in_a_job(name, additions):
     """In the same order."""
     model = named_model(name, small_graph(40), config=CONFIG, **additions)
-    table = RowTable(config)
+    table = RowTable(CONFIG)
     vertices = [Vertices.of(count, CONFIG, table) for count in model.sample.rows]
     layout = Layout.of(model.network, CONFIG, vertices, LabelFormat.of(model))
     job = compile_job(model, CONFIG)
@@ -103,7 +103,7 @@ def test_last_layers_are_kept_first():
     """What is sent has places from the last layer on; right operands from the first on."""
     config = CONFIG.replace(bypass_rows=16, operand_words=16)
     model = small_model(small_graph(12, classes=2), hidden=(4, 4), config=config)
-    layout = Layout.of(model.network, config, [Vertices.of(12, config, RowTable(config))] * 4,
+    layout = Layout.of(model.network, config, [Vertices.of(12, config, RowTable(CONFIG))] * 4,
                        LabelFormat.of(model))
     places = place_operands(config, model.network, layout.memory, layout.vertices,
                             LeftOperand.dense(FEATURES, 3, 6)).bypass
@@ -118,7 +118,7 @@ def test_a_product_that_is_only_sent_leaves_the_channel_of_what_it_is_made_of():
     model = small_model(small_graph(40))
     for rows, channels in ((64, (0, 0)), (16, (0, 1))):
         config = CONFIG.replace(accumulator_rows=rows)
-        memory = Layout.of(model.network, config, [Vertices.of(40, config, RowTable(config))] * 3,
+        memory = Layout.of(model.network, config, [Vertices.of(40, config, RowTable(CONFIG))] * 3,
                            LabelFormat()).memory
         assert (memory[Tensor(Kind.HIDDEN, 1)].channel,
                 memory[Tensor(Kind.COMBINED, 1)].channel) == channels
