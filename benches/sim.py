@@ -67,8 +67,8 @@ def _program(config: Config) -> list[int]:
                **rows, **dropout),
         encode(Opcode.MATMUL, waits=1 << Engine.VECTOR, row_limit=_ROWS, channel=1, address=made,
                panels=5, buffer=1),
-        encode(Opcode.GRADIENT, panels=config.cores, ones=1, digits=config.digits,
-               gradient_address=made),
+        encode(Opcode.GRADIENT, row_limit=_ROWS, panels=config.cores, ones=1,
+               digits=config.digits, gradient_address=made),
         encode(Opcode.DRAIN, buffer=1, address=result, o=3, **rows),
         encode(Opcode.HALT),
     ]

@@ -291,7 +291,7 @@ OPERATIONS = {
     Opcode.GRADIENT: Operation(
         engine=Engine.ARRAY, arrivals=Engine.REDUCTION,
         operands=(
-            ("vertices", VERTICES_WIDTH), ("buffer", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
+            *_ROWS, ("buffer", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
             ("stride", ADDRESS_WIDTH), ("panels", PANELS_WIDTH), ("ones", 1),
             ("gradient_channel", 1), ("gradient_address", ADDRESS_WIDTH),
             ("first_row", ROWS_WIDTH), ("digits", DIGITS_WIDTH), ("sums", 1),

@@ -11,7 +11,6 @@ from hypercast.host.compiler.memory_map import index_name
 from hypercast.host.compiler.panel_groups import Run, runs_of
 from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
-from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.step_graph import ParameterGradient
 from hypercast.reference.tensor import ONE, Tensor
@@ -118,16 +117,12 @@ class GradientEmitter:
         name, rows, columns, dropout = gradient
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
-        strips: list[tuple[Strip | None, int]] = [
-            (strip, entry) for strip, entry in zip(vertices.strips, vertices.entries, strict=True)
-            if entry is not None]
-        if (dropout and dropout.threshold) or len(strips) < len(vertices.strips):
-            strips = [(None, vertices.entry)]
+        strips = vertices.strips
         for portion in weights.portions:
-            runs = self._runs(weights, portion, rows, columns, [strip for strip, _ in strips])
+            runs = self._runs(weights, portion, rows, columns)
             # A strip can stay in the operand buffer, and its right panel is read once. Groups take
             # turns there within a strip.
-            for run, (strip, entry) in (
+            for run, strip in (
                     itertools.product(runs, strips) if runs[0].start is None else
                     ((run, one) for one in strips for run in runs)):
                 left = operands.left(rows, run.first, run.tiles, strip, vertices) \
@@ -137,14 +132,14 @@ class GradientEmitter:
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
                     portion.reduction_group,
-                    {"phase": phase, "vertices": entry, "digits": digits, "panels": run.tiles,
+                    {"phase": phase, "vertices": vertices.entry, "row_start": strip.first,
+                     "row_limit": strip.rows, "digits": digits, "panels": run.tiles,
                      "panel": run.first, "first_row": run.row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[run.panel]} if with_sums else {}),
-                     **emitter.dropout_fields(dropout)},
+                     **emitter.dropout_fields(dropout, strip.first)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
-                        rows, vertices.count_of(strip) if strip else vertices.count, run.first,
-                        run.tiles, digits, emitter.regions[columns].channel, reading=left.memory,
+                        rows, vertices.count_of(strip), run.first, run.tiles, digits, emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums,
                         ranked=emitter.is_ranked(dropout)))
 
@@ -157,20 +152,23 @@ class GradientEmitter:
         for portion in emitter.weights[name].portions:
             # Panels in memory can be taken together; panels that bypass it are taken as they come.
             alone = [panel for panel in portion.rows if panel not in without]
-            rights = [(panel, operands.right(columns, panel)) for panel in alone]
-            together = any(right.memory for _, right in rights)
-            for panel, right in rights[:1] if together else rights:
-                panels = alone if together else [panel]
-                self._reduce(
-                    portion.reduction_group,
-                    {"phase": phase, "vertices": vertices.entry, "digits": self.digits[name],
-                     "panels": len(panels), "ones": 1, "stride": region.stride,
-                     "first_row": portion.first_row + panel - portion.rows.start, **right.fields},
-                    reads=operands.parts(columns, panels) if together else right.reads,
-                    follows=right.follows,
-                    duration=emitter.timing.bias_gradient(
-                        vertices.count, len(panels), self.digits[name], region.channel,
-                        bypassed=not together))
+            for strip in vertices.strips:
+                rights = [(panel, operands.right(columns, panel, strip)) for panel in alone]
+                together = any(right.memory for _, right in rights)
+                for panel, right in rights[:1] if together else rights:
+                    panels = alone if together else [panel]
+                    self._reduce(
+                        portion.reduction_group,
+                        {"phase": phase, "vertices": vertices.entry, "row_start": strip.first,
+                         "row_limit": strip.rows, "digits": self.digits[name],
+                         "panels": len(panels), "ones": 1, "stride": region.stride,
+                         "first_row": portion.first_row + panel - portion.rows.start,
+                         **right.fields},
+                        reads=operands.parts(columns, panels, strip) if together else right.reads,
+                        follows=right.follows,
+                        duration=emitter.timing.bias_gradient(
+                            vertices.count_of(strip), len(panels), self.digits[name],
+                            region.channel, bypassed=not together))
 
     def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,
                 reads: Iterable[Name], follows: Iterable[Name],
@@ -179,9 +177,9 @@ class GradientEmitter:
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
             follows=follows, accumulators=self._reduction_group(group))
 
-    def _runs(self, weights: Weights, portion: Portion, rows: Tensor, columns: Tensor,
-              strips: Sequence[Strip | None]) -> list[Run]:
-        """The GRADIENTs of a portion on each of ``strips``, or on all rows at once (None)."""
+    def _runs(self, weights: Weights, portion: Portion, rows: Tensor,
+              columns: Tensor) -> list[Run]:
+        """The GRADIENTs of a portion, on each strip."""
         emitter, operands = self.emitter, self.emitter.operands
         vertices, channel = operands.vertices_of(columns), emitter.regions[columns].channel
         tile = min(emitter.config.lanes, weights.height)
@@ -191,18 +189,13 @@ class GradientEmitter:
             for panel, part in weights.parts(portion.rows)]
 
         def cycles(run: Run, *, reading: bool) -> int:
-            bypassed = not operands.right(columns, run.panel).memory
+            bypassed = not operands.right(columns, run.panel, vertices.strips[0]).memory
             return sum(emitter.timing.gradient(
-                rows, vertices.count_of(strip) if strip else vertices.count, run.first, run.tiles,
-                self.digits[weights.name], channel, reading=reading, bypassed=bypassed).cycles
-                for strip in strips)
+                rows, vertices.count_of(strip), run.first, run.tiles, self.digits[weights.name],
+                channel, reading=reading, bypassed=bypassed).cycles for strip in vertices.strips)
 
         entries = operands.shared_entries(rows)
-        if strips == [None] and len(vertices.strips) > 1:
-            entries = 0  # all rows are taken at once, though they are several strips
-        # The left operand may have more rows than are summed over: of other devices, say.
-        held = entries and entries // max(
-            strip.rows if strip else emitter.regions[rows].stride for strip in strips)
+        held = entries and entries // vertices.strips[0].rows
         return runs_of(parts, operands.starts(rows), held, tile, cycles,
                        kept=operands.buffer.panel_places(rows))
 

@@ -109,9 +109,9 @@ class Operands:
         """Where panels that are not the whole matrix have to be parted."""
         return self.buffer.starts(name.of_training)
 
-    def left(self, name: Tensor, first: int, count: int, strip: Strip | None = None,
+    def left(self, name: Tensor, first: int, count: int, strip: Strip,
              vertices: Vertices | None = None) -> Use:
-        """The left operand of a MATMUL or GRADIENT: panels of a strip of rows, or of all.
+        """The left operand of a MATMUL or GRADIENT: panels of a strip of rows.
 
         What is taken from the operand buffer was put there by an instruction with the same rows,
         as the words there say which of them is the last one. A GRADIENT can work on less
@@ -119,15 +119,14 @@ class Operands:
         """
         vertices = vertices or self.vertices_of(name)
         parts = self.parts(name, range(first, first + count), strip)
-        region, row = self.regions[name], strip.first if strip else 0
+        region, row = self.regions[name], strip.first
         fields = {"address": region.panel(first, row), "stride": region.stride} \
             if region.stride else {
             "sparse": 1, "address": self.regions[index_name(name, first)].address}
         place = name.of_training
-        whole = strip is None and len(self.vertices_of(name).strips) > 1
-        if whole or not self.buffer.holds(place, first, count):
+        if not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)
-        rows = vertices.entry, row, strip.rows if strip else vertices.rows
+        rows = vertices.entry, row, strip.rows
         if any(self._resident.get(part, rows) != rows for part in parts):
             return Use(fields, parts, memory=True)
         fill = any(self._present.get(part) != rows for part in parts)
@@ -145,15 +144,13 @@ class Operands:
         parts = self.parts(name, range(count), piece.strip)
         return self._share(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
 
-    def group(self, name: Tensor, run: Run, strip: Strip | None = None) -> Use:
-        """The left operand of a GRADIENT of a group of panels, of a strip of rows or of all."""
-        region = self.regions[name]
-        first, stride = (strip.first, strip.rows) if strip else (0, region.stride)
-        fields = {"address": region.panel(run.first, first)}
+    def group(self, name: Tensor, run: Run, strip: Strip) -> Use:
+        """The left operand of a GRADIENT of a group of panels, of a strip of rows."""
+        fields = {"address": self.regions[name].panel(run.first, strip.first)}
         parts = self.parts(name, range(run.first, run.first + run.tiles), strip)
         assert run.start is not None
-        offset = (run.first - run.start) * stride
-        return self._share(name, fields, parts, offset, stride, fill=run.fill)
+        offset = (run.first - run.start) * strip.rows
+        return self._share(name, fields, parts, offset, strip.rows, fill=run.fill)
 
     def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
                stride: int, *, fill: bool) -> Use:
@@ -176,9 +173,9 @@ class Operands:
         """The rows of an AGGREGATE, from an address on."""
         return self._source(Bypass.SEND, name, panel, {"address": address})
 
-    def right(self, name: Tensor, panel: int, strip: Strip | None = None) -> Use:
-        """The right operand of a GRADIENT, of a strip of rows or of all."""
-        region, row = self.regions[name], strip.first if strip else 0
+    def right(self, name: Tensor, panel: int, strip: Strip) -> Use:
+        """The right operand of a GRADIENT, of a strip of rows."""
+        region, row = self.regions[name], strip.first
         return self._source(
             Bypass.RIGHT, name, panel,
             {"gradient_channel": region.channel, "gradient_address": region.panel(panel, row)},

@@ -119,7 +119,7 @@ def _length(network: Network, config: Config, rows: tuple[int, ...], names: tupl
             layers: range, square: bool, sources: tuple[int, ...]) -> int:
     config = config.replace(weight_rows=1 << BASE_WIDTH)  # whether weights fit is not asked here
     levels = [0 if square else level for level in range(len(rows))]
-    vertices = Vertices.of_layers([*rows, *sources], config, RowTable(), [
+    vertices = Vertices.of_layers([*rows, *sources], config, RowTable(config), [
         *levels, *(("source", way) for way, _ in enumerate(sources))])
     vertices, others = vertices[:len(rows)], vertices[len(rows):]
     layout = Layout.of(network, config, vertices, LabelFormat(), layers=layers,

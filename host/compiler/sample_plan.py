@@ -220,7 +220,7 @@ class SamplePlan:
         if self.capacity or self._ahead or not Timing(self._config).prefers_names(messages.load):
             return entry, messages
         key, named = (name, strip.first), messages.name_rows()
-        own = self._table.entry(key, 0, named.load.rows)
+        own = self._table.entry(key, named.load.rows)
         if own is None:
             return entry, messages
         self._named[key] = named

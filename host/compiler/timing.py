@@ -281,17 +281,14 @@ class Timing:
         config = self._config
         rows = -(-vertices // config.cores)
         flits = digits * config.lanes
-        again = rows > config.accumulator_rows  # the right operand is read for every tile
-        least = flits  # to send a tile
-        cycles, words = self._stream(name, vertices, rows, first, tiles, least,
-                                     reading=reading or again)
-        passes = 0 if bypassed else tiles if again else 1
+        # A tile streams no faster than the one before is sent.
+        cycles, words = self._stream(name, vertices, rows, first, tiles, flits, reading=reading)
         # The first tile takes its right operand as it comes from memory.
         begin = _BYPASS_START if bypassed else (
             self._read + self._words(rows) - (0 if name in self._sparse else rows))
-        right = rows * passes
+        right = 0 if bypassed else rows
         # The operands lie in different channels.
-        reads = {self._channel(channel, "read"): vertices * passes,
+        reads = {self._channel(channel, "read"): 0 if bypassed else vertices,
                  self._channel(1 - channel, "read"): words if reading else 0}
         left = words / config.cores if reading else 0
         lists = tiles * self._rank_words(rows) if ranked else 0

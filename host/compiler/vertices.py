@@ -13,9 +13,10 @@ __all__ = ["RowTable", "Strip", "Vertices", "strips_of"]
 
 
 class RowTable:
-    """Ranges of rows whose numbers in a core are in its row table.
+    """Numbers of rows that each core has in its row table.
 
-    A range is of a level: a set of vertices; their number varies from sample to sample.
+    They are of a level: a set of vertices, or of records; their number varies from sample to
+    sample.
 
     Parameters
     ----------
@@ -25,37 +26,35 @@ class RowTable:
 
     def __init__(self, config: Config) -> None:
         self._size = config.row_counts
-        self._ranges: list[tuple[Hashable, int, int]] = []
+        self._levels: dict[Hashable, tuple[int, int]] = {}
 
-    def entry(self, level: Hashable, first: int, rows: int) -> int | None:
-        """Entry of some rows of the largest core, counted from ``first``; None if there is none.
+    def entry(self, level: Hashable, rows: int) -> int | None:
+        """Entry of a level, which the first call gives it; None if there is none left.
 
         Parameters
         ----------
         level : hashable
-            Names the vertices that are dealt to the cores.
-        first, rows : int
-            The range.
+            Names what is dealt to the cores.
+        rows : int
+            Rows of the largest core at most.
         """
-        key = level, first, rows
-        if key not in self._ranges:
-            if len(self._ranges) == self._size:
+        if level not in self._levels:
+            if len(self._levels) == self._size:
                 return None
-            self._ranges.append(key)
-        return self._ranges.index(key)
+            self._levels[level] = len(self._levels), rows
+        return self._levels[level][0]
 
     def __len__(self) -> int:
-        return len(self._ranges)
+        return len(self._levels)
 
     def rows(self, entry: int) -> range:
-        """Range of rows, of the largest core, that an entry is of."""
-        _, first, rows = self._ranges[entry]
-        return range(first, first + rows)
+        """Rows of the largest core that an entry is of."""
+        return range([rows for _, rows in self._levels.values()][entry])
 
     def counts(self, core: int, cores: int, vertices: Mapping[Hashable, int]) -> list[int]:
         """The row table of a core; ``vertices`` gives how many there are of a level."""
-        return [min(max(rows_of(core, vertices[level], cores) - first, 0), rows)
-                for level, first, rows in self._ranges]
+        return [min(rows_of(core, vertices[level], cores), rows)
+                for level, (_, rows) in self._levels.items()]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,15 +100,12 @@ class Vertices:
         How many cores they are dealt to.
     strips : tuple of Strip
         The rows of the largest core, in strips that fit the accumulators.
-    entries : tuple of (int or None)
-        Row table entry of each strip, if there is one.
     """
 
     entry: int
     count: int
     cores: int
     strips: tuple[Strip, ...]
-    entries: tuple[int | None, ...]
 
     @classmethod
     def of(cls, count: int, config: Config, table: RowTable, level: Hashable | None = None) -> Self:
@@ -133,28 +129,24 @@ class Vertices:
         """
         level = count if level is None else level
         strips = strips_of(count, config)
-        entry = table.entry(level, 0, sum(strip.rows for strip in strips))
+        entry = table.entry(level, sum(strip.rows for strip in strips))
         if entry is None:
             raise CapacityError(
                 f"the row table has row_counts = {config.row_counts} entries, but layers of "
-                f"different vertices, in strips of accumulator_rows = {config.accumulator_rows} "
-                f"rows, need more; raise row_counts or accumulator_rows")
-        return cls(entry=entry, count=count, cores=config.cores, strips=strips,
-                   entries=tuple(table.entry(level, strip.first, strip.rows) for strip in strips))
+                f"different vertices need more; raise row_counts")
+        return cls(entry=entry, count=count, cores=config.cores, strips=strips)
 
     @classmethod
     def of_layers(cls, counts: Sequence[int], config: Config, table: RowTable,
                   levels: Sequence[Hashable] | None = None) -> tuple[Self, ...]:
         """The vertices of a network's input, and of every layer's output.
 
-        Entries for all rows of each come first. Strips take what is left, and can do without.
-
         Parameters
         ----------
         counts : sequence of int
             How many there are at most.
         config, table
-            As of ``of``.
+            As in ``of``.
         levels : sequence of hashable, optional
             Name the vertices in the table; by default their numbers do.
 
@@ -163,11 +155,8 @@ class Vertices:
         CapacityError
             If there is no entry left for all of one.
         """
-        names: Sequence[Hashable] = counts if levels is None else levels
-        for count, level in zip(counts, names, strict=True):
-            table.entry(level, 0, sum(strip.rows for strip in strips_of(count, config)))
-        return tuple(cls.of(count, config, table, level)
-                     for count, level in zip(counts, names, strict=True))
+        return tuple(cls.of(count, config, table, level) for count, level in zip(
+            counts, counts if levels is None else levels, strict=True))
 
     @property
     def rows(self) -> int:

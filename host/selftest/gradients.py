@@ -81,7 +81,8 @@ def _prepare(driver: Driver) -> None:
     config = driver.config
     owned = -(-config.lanes // config.cores)
     load_program(driver, [
-        encode(Opcode.GRADIENT, panels=1, stride=_ROWS, gradient_channel=1, digits=config.digits),
+        encode(Opcode.GRADIENT, row_limit=_ROWS, panels=1, stride=_ROWS, gradient_channel=1,
+               digits=config.digits),
         encode(Opcode.DRAIN, waits=1 << Engine.ARRAY | 1 << Engine.REDUCTION, vertices=1,
                source=DrainSource.AGGREGATION, row_limit=owned, address=_RESULT, o=1),
         HALT,

@@ -25,7 +25,7 @@ class ArrayJob(data.Struct):
 
     ``chained`` is about the left operand of a MATMUL, and the right one of a GRADIENT.
 
-    ``rows`` and ``row_start`` are the rows to process: for MATMUL the tile's, for GRADIENT all.
+    ``rows`` rows are processed, from ``row_start`` on.
     ``panel`` is what dropout calls the first panel, ``key`` its key with the step key added; with
     ``ranked``, ``ranks`` is the list of what it calls the rows, of a dense left operand. Flags
     of GRADIENT are low for MATMUL; other fields of the other opcode mean nothing.
@@ -84,14 +84,13 @@ def decode(issue: Value, rows: ValueLike) -> Value:
 
     fields = {
         name: Mux(is_gradient, gradient[name], matmul[name])
-        for name in ("panels", "panel", "sparse", "address", "stride", "dropout",
+        for name in ("row_start", "panels", "panel", "sparse", "address", "stride", "dropout",
                      "ranked", "ranks", "operand", "operand_base", "operand_stride", "chained")}
     return {
         **fields,
         "gradient": is_gradient,
-        "rows": Mux(
-            is_gradient, rows, tile_rows(rows, matmul.row_start, matmul.row_limit)),
-        "row_start": Mux(is_gradient, 0, matmul.row_start),
+        "rows": tile_rows(rows, fields["row_start"],
+                          Mux(is_gradient, gradient.row_limit, matmul.row_limit)),
         "threshold": Mux(is_gradient, gradient.dropout_threshold, matmul.dropout_threshold),
         "key": issue.dropout_key,
         "buffer": matmul.buffer,

@@ -131,7 +131,7 @@ class OperandFeed(wiring.Component):
             masks.i.p.row.eq(word.p.row),
             masks.i.p.panel.eq(panel),
             right.rows.valid.eq(word.valid & waiting.w_rdy & masks.i.ready),
-            right.rows.payload.eq(word.p.row),
+            right.rows.payload.eq(word.p.row - job.row_start),
             word.ready.eq(waiting.w_rdy & masks.i.ready & right.rows.ready),
         ]
         with m.If(self.start):
@@ -157,8 +157,9 @@ class OperandFeed(wiring.Component):
             waiting.r_en.eq(take),
             right.o.ready.eq(take & job.gradient),
             masks.o.ready.eq(take),
+            # Zero without a word, so that a beat that waits does not change.
             o.p.left.eq(met.word & Cat(
-                keep.replicate(config.element_width) for keep in masks.o.payload)),
+                (keep & o.p.word).replicate(config.element_width) for keep in masks.o.payload)),
             o.p.right.eq(right.o.payload),
             o.p.row.eq(met.row - job.row_start),
             o.p.first.eq(first),

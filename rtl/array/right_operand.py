@@ -25,11 +25,11 @@ _AHEAD = 16
 class RightOperand(wiring.Component):
     """Streams the words of one panel, in the order of the rows that it is given.
 
-    A panel of at most ``config.accumulator_rows`` rows is read into a buffer once; a word is there
-    as soon as its row has been read. A longer panel does not fit: it is read for every tile, and
-    rows must be given in order, as a dense left operand gives them. With ``ones``, each tile has a
-    panel of its own, ``stride`` words after the one before. With ``bypassed``, the words are
-    the ones that the vector unit stored, for which there are ``config.bypass_rows`` entries.
+    A panel, of at most ``config.accumulator_rows`` rows, is read into a buffer once; a word is
+    there as soon as its row has been read. With ``ones``, each tile has a panel of its own,
+    ``stride`` words after the one before, and rows must be given in order. With ``bypassed``, the
+    words are the ones that the vector unit stored, for which there are ``config.bypass_rows``
+    entries.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class RightOperand(wiring.Component):
         Constant from ``start`` until the last word is taken and ``busy`` falls. Without
         ``gradient``, nothing is read.
     rows : In(stream of 20)
-        Local rows whose words are wanted, some given ahead. Without ``gradient``, always ready.
+        Rows of the panel whose words are wanted, some given ahead. Without ``gradient``, always ready.
     o : Out(stream of data_width)
         The words; of a panel in the buffer, two cycles after their row.
     port : Out(ReadPort(config))
@@ -85,11 +85,11 @@ class RightOperand(wiring.Component):
 
         m.submodules.wanted = wanted = SyncFIFO(
             width=exact_log2(config.accumulator_rows), depth=_AHEAD)
-        fits = job.bypassed | (job.rows <= config.accumulator_rows) & ~job.ones
+        kept = job.bypassed | ~job.ones  # in one of both memories
         m.d.comb += [
             panels.start.eq(self.start & job.gradient & ~job.bypassed),
             panels.rows.eq(job.rows),
-            panels.panels.eq(Mux(fits & (job.panels != 0), 1, job.panels)),
+            panels.panels.eq(Mux(kept & (job.panels != 0), 1, job.panels)),
             panels.channel.eq(job.gradient_channel),
             panels.stride.eq(Mux(job.ones, job.stride, 0)),
             panels.address.eq(job.gradient_address),
@@ -99,10 +99,10 @@ class RightOperand(wiring.Component):
         m.submodules.chaining = chaining = Chaining()
         stored = Signal(range(config.accumulator_rows + 1))
         m.d.comb += [
-            write.en.eq(reader.o.valid & fits),
+            write.en.eq(reader.o.valid & kept),
             write.addr.eq(stored),
             write.data.eq(reader.o.payload),
-            reader.o.ready.eq(Mux(fits, 1, o.ready)),
+            reader.o.ready.eq(Mux(kept, 1, o.ready)),
             store.en.eq(self.bypass.valid),
             store.addr.eq(self.bypass.address),
             store.data.eq(self.bypass.word),
@@ -117,7 +117,7 @@ class RightOperand(wiring.Component):
         with m.Elif(write.en):
             m.d.sync += stored.eq(stored + 1)
 
-        gather = job.gradient & fits
+        gather = job.gradient & kept
         full = Signal()  # the read port holds a word
         m.d.comb += [
             rows.ready.eq(~gather | wanted.w_rdy),
@@ -129,12 +129,12 @@ class RightOperand(wiring.Component):
             read.addr.eq(wanted.r_data),
             entry.en.eq(read.en),
             entry.addr.eq(wanted.r_data + job.bypass_base),
-            o.valid.eq(Mux(fits, full, reader.o.valid)),
+            o.valid.eq(Mux(kept, full, reader.o.valid)),
             o.payload.eq(Mux(
-                fits, Mux(job.bypassed, entry.data, read.data), reader.o.payload)),
+                kept, Mux(job.bypassed, entry.data, read.data), reader.o.payload)),
         ]
         m.d.sync += self.fault.eq(
-            full & o.ready & fits & Mux(job.bypassed, entry.fault, read.fault))
+            full & o.ready & kept & Mux(job.bypassed, entry.fault, read.fault))
         with m.If(read.en):
             m.d.sync += full.eq(1)
         with m.Elif(o.ready):

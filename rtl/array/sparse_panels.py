@@ -61,7 +61,13 @@ class SparsePanels(wiring.Component):
         wiring.connect(m, index.source, wiring.flipped(self.index))
         wiring.connect(m, wiring.flipped(self.words), unpacker.i)
         wiring.connect(m, lengths.r_stream, unpacker.lengths)
-        wiring.connect(m, unpacker.o, wiring.flipped(self.o))
+        # Rows in memory count from the job's first one.
+        m.d.comb += [
+            self.o.valid.eq(unpacker.o.valid),
+            self.o.p.eq(unpacker.o.p),
+            self.o.p.row.eq(unpacker.o.p.row + self.job.row_start),
+            unpacker.o.ready.eq(self.o.ready),
+        ]
 
         # A panel's command goes to the reader and its length to the unpacker in the same cycle.
         m.d.comb += [

@@ -19,26 +19,19 @@ def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 
 
-def test_a_row_table_without_an_entry_for_all_rows_is_too_small():
-    """The strips of one level take all entries; another level finds none."""
-    table = RowTable(SMALL)
-    first = Vertices.of(16 * SMALL.row_counts, SMALL, table, "input")
-    assert first.entry == 0 and first.entries[-1] is None
-    with pytest.raises(CapacityError, match="raise row_counts or accumulator_rows"):
-        Vertices.of(5, SMALL, table, "output")
-
-
-def test_strips_leave_entries_for_all_rows_of_other_layers():
-    """However many there are of the input."""
-    many = 16 * SMALL.row_counts
-    found = Vertices.of_layers([many, 40, 5], SMALL, RowTable(SMALL))
-    assert [one.entry for one in found] == [0, 1, 2]
-    assert found[0].entries[0] is not None and found[0].entries[-1] is None
-    assert found == tuple(Vertices.of_layers([many, 40, 5], SMALL, RowTable(SMALL), ["a", "b", "c"]))
-    same = Vertices.of_layers([many] * 3, SMALL, RowTable(SMALL), [0] * 3)
-    assert len({one.entry for one in same}) == 1
-    with pytest.raises(CapacityError, match="raise row_counts or accumulator_rows"):
+def test_a_row_table_without_an_entry_left_is_too_small():
+    found = Vertices.of_layers(range(1, SMALL.row_counts + 1), SMALL, RowTable(SMALL))
+    assert [one.entry for one in found] == list(range(SMALL.row_counts))
+    with pytest.raises(CapacityError, match="raise row_counts"):
         Vertices.of_layers(range(1, SMALL.row_counts + 2), SMALL, RowTable(SMALL))
+
+
+def test_levels_of_the_same_name_share_an_entry():
+    plain = Vertices.of_layers([500, 40, 5], SMALL, RowTable(SMALL))
+    assert plain == Vertices.of_layers([500, 40, 5], SMALL, RowTable(SMALL), ["a", "b", "c"])
+    assert [one.entry for one in plain] == [0, 1, 2]
+    same = Vertices.of_layers([500] * 3, SMALL, RowTable(SMALL), [0] * 3)
+    assert len({one.entry for one in same}) == 1
 
 
 configs = st.builds(SMALL.replace, dimensions=st.integers(0, 3),
@@ -59,35 +52,33 @@ def test_strips_are_all_rows_of_the_largest_core(config, count):
     assert [strip.rows for strip in strips[:-1]] == [config.accumulator_rows] * (len(strips) - 1)
     assert 0 < strips[-1].rows <= config.accumulator_rows
     assert table.rows(vertices.entry) == range(vertices.rows)
-    for strip, entry in zip(strips, vertices.entries, strict=True):
+    for strip in strips:
         own = range(strip.first, strip.first + strip.rows)
         assert vertices.count_of(strip) == sum(row in own for row in rows)
-        assert entry is None or table.rows(entry) == own
-    assert vertices.entries.index(None) == SMALL.row_counts - 1 if None in vertices.entries else True
 
 
-@given(config=configs, counts=st.lists(st.integers(0, 99), min_size=2, max_size=2),
-       ranges=st.lists(st.tuples(st.integers(0, 1), st.integers(0, 9), st.integers(0, 9)),
-                       max_size=9))
-def test_the_row_table_counts_rows_of_a_core(config, counts, ranges):
-    """Each range has one entry, whatever the level's number of vertices in a sample."""
+@given(config=configs, counts=st.lists(st.integers(0, 99), min_size=3, max_size=3),
+       most=st.lists(st.integers(0, 99), min_size=3, max_size=3),
+       levels=st.lists(st.integers(0, 2), max_size=9))
+def test_the_row_table_counts_rows_of_a_core(config, counts, most, levels):
+    """Each level has one entry, whatever its number of vertices in a sample."""
     table = RowTable(SMALL)
-    entries = [table.entry(*one) for one in ranges]
-    known = list(dict.fromkeys(ranges))
-    assert [known[entry] for entry in entries] == ranges
-    assert [table.entry(*one) for one in known] == list(range(len(known)))
+    entries = [table.entry(level, most[level]) for level in levels]
+    known = list(dict.fromkeys(levels))
+    assert [known[entry] for entry in entries] == levels and len(table) == len(known)
+    assert [table.rows(entry) for entry in range(len(known))] == [
+        range(most[level]) for level in known]
     for core in range(config.cores):
         assert table.counts(core, config.cores, dict(enumerate(counts))) == [
-            sum(core_of(rank, config.cores) == core
-                and first <= row_of(rank, config.cores) < first + rows
-                for rank in range(counts[level])) for level, first, rows in known]
+            min(sum(core_of(rank, config.cores) == core for rank in range(counts[level])),
+                most[level]) for level in known]
 
 
 def test_entries_of_a_full_row_table():
     """What it has is found, what it has not is not; a level is known by its name, or its number."""
-    table = RowTable(SMALL)
-    assert [table.entry("level", 0, rows) for rows in range(SMALL.row_counts)] == list(range(SMALL.row_counts))
-    assert table.entry("level", 0, SMALL.row_counts) is None and table.entry("level", 0, 3) == 3
+    table, size = RowTable(SMALL), SMALL.row_counts
+    assert [table.entry(level, 3) for level in range(size)] == list(range(size))
+    assert table.entry("another", 3) is None and table.entry(3, 3) == 3
     table = RowTable(SMALL)
     found = [Vertices.of(5, SMALL, table, level).entry for level in (None, "a", 5, "b", "a")]
     assert found == [0, 1, 0, 2, 1]

@@ -141,16 +141,16 @@ class Bench:
 
     async def sparse_matmul(self, ctx, matrix, key=0, **fields):
         """A MATMUL of ``matrix``, word-sparse."""
-        lanes, rows = self.config.lanes, len(matrix)
+        lanes, rows, start = self.config.lanes, len(matrix), fields.get("row_start", 0)
         places = ({"sparse": 1} if fields.get("operand") == OperandSource.BUFFER else
                   self.store_sparse(matrix))
-        count = await self.execute(ctx, Opcode.MATMUL, rows, key, **fields | places | {
+        count = await self.execute(ctx, Opcode.MATMUL, start + rows, key, **fields | places | {
             "row_limit": 64, "panels": matrix.shape[1] // lanes})
         for k in range(matrix.shape[1] // lanes):
             base = fields["weights"] + k * fields["weight_stride"]
             tile = self.weights[base:base + lanes]
             words = matrix[:, k * lanes:(k + 1) * lanes]
-            words = self.masked(words, 0, k, key, fields) if rows else words
+            words = self.masked(words, start, k, key, fields) if rows else words
             self.accumulators[fields["buffer"], :rows] += words @ (
                 tile.T if fields["transposed"] else tile)
         assert count["words"] == stored_words(matrix, lanes)
@@ -198,12 +198,13 @@ class Bench:
         return rows
 
     async def gradient(self, ctx, rows, key=0, *, matrix=None, **fields):
-        """A GRADIENT; with ``matrix``, the left operand is this one, word-sparse."""
-        config = self.config
-        fields = {"digits": config.digits, **fields}
+        """A GRADIENT of ``rows`` rows; with ``matrix``, the left operand is this one, word-sparse.
+        """
+        config, first = self.config, fields.get("row_start", 0)
+        fields = {"digits": config.digits, "row_limit": 64, **fields}
         lanes, panels = config.lanes, fields["panels"]
         if matrix is None:
-            count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields)
+            count = await self.execute(ctx, Opcode.GRADIENT, first + rows, key, **fields)
             assert count["words"] == rows * panels
             starts = fields["address"] + np.arange(panels) * fields["stride"]
             lefts = [self.words[1 - fields["gradient_channel"]][start:start + rows]
@@ -211,7 +212,8 @@ class Bench:
         else:
             places = ({"sparse": 1} if fields.get("operand") == OperandSource.BUFFER else
                       self.store_sparse(matrix))
-            count = await self.execute(ctx, Opcode.GRADIENT, rows, key, **fields | places)
+            count = await self.execute(
+                ctx, Opcode.GRADIENT, first + rows, key, **fields | places)
             lefts = np.split(matrix, panels, axis=1)
             assert count["words"] == stored_words(matrix, lanes)
         sums, arrived, planes = {}, Counter(), Counter()
@@ -239,7 +241,7 @@ class Bench:
                 left = np.eye(config.lanes, dtype=np.int64)[np.zeros(rows, dtype=int)]
                 start += k * fields["stride"]
             right = self.words[fields["gradient_channel"]][start:start + rows]
-            left = self.masked(left, 0, k, key, fields) if rows else left
+            left = self.masked(left, first, k, key, fields) if rows else left
             sent = (left.T @ right)[:1] if fields.get("ones") else left.T @ right
             for i, row in enumerate(sent):
                 expected[fields["first_row"] + k * len(sent) + i] = row
@@ -351,6 +353,7 @@ def test_random_programs(seed):
             else:
                 ones = flip()
                 await bench.gradient(ctx, rows, **shared, gradient_channel=flip(),
+                                     row_start=int(rng.integers(1000)),
                                      gradient_address=int(rng.integers(200)),
                                      first_row=int(rng.integers(30)), ones=ones,
                                      sums=flip() & ~ones, sums_row=int(rng.integers(100, 130)),
@@ -413,6 +416,9 @@ def test_sparse_operands(name, core, latency, stall, blocked, density):
                 "transposed": transposed, "buffer": buffer, "panel": 3 * buffer})
         await bench.gradient(ctx, 37, key=9, matrix=matrix, **GRADIENT | DROPOUT | {
             "panels": 5, "panel": 7, "first_row": 3, "digits": 1})
+        await bench.sparse_matmul(ctx, matrix, key=8, **SPARSE | DROPOUT | {"row_start": 64})
+        await bench.gradient(ctx, 37, key=8, matrix=matrix, **GRADIENT | DROPOUT | {
+            "panels": 5, "row_start": 192})
         await bench.gradient(ctx, 14, **GRADIENT | {"ones": 1, "panels": 1})
         await bench.check_drain(ctx, 0)
         await bench.check_drain(ctx, 1)

@@ -28,7 +28,7 @@ class Bench:
 
     def store(self, density, rows, panels):
         """Put a random matrix and its index anywhere; the job, and the words that it must give."""
-        config = self.config
+        config, row_start = self.config, int(self.rng.integers(200))
         values = self.rng.integers(1, 100, (rows, panels, config.lanes))
         kept = self.rng.random((rows, panels, 1)) < density
         sparse = SparseWords.of(
@@ -41,11 +41,12 @@ class Bench:
             self.memory.channels[channel][start:start + len(image)] = image
         for size in sparse.sizes.tolist():
             pairs = stored_words(sparse.words[end:end + size], config)
-            expected += [(words[end + number] & (1 << config.data_width) - 1, row, last == 1)
+            expected += [(words[end + number] & (1 << config.data_width) - 1, row_start + row, last == 1)
                          for last, (row, number) in zip(
                              range(len(pairs), 0, -1), pairs, strict=True)]
             end += size
-        return {"sparse": 1, "address": index_address, "panels": panels, "rows": rows}, expected
+        return {"sparse": 1, "address": index_address, "panels": panels, "rows": rows,
+                "row_start": row_start}, expected
 
     async def start(self, ctx, job):
         ctx.set(self.panels.job, job)
