@@ -313,7 +313,8 @@ PRESETS = {
     # What fits an XCK26; the memory channels are in its processor's memory.
     "kv260": Config(dimensions=1, lanes=8, planes=1, accumulator_rows=512, weight_rows=8192,
                     channel_words=1 << 20, operand_words=4096, bypass_rows=512, read_buffer=64,
-                    edge_buffer=4, program_rows=1024, row_counts=256, memory_latency=64, memory_stalls=True),
+                    edge_buffer=4, program_rows=1024, row_counts=256, memory_latency=64,
+                    memory_stalls=True),
     "vcu128": _VCU128,
     # What fits an XCU50, which is two thirds of an XCVU37P: half the cores, one stack of HBM.
     "u50": _VCU128.replace(dimensions=3),

@@ -137,7 +137,7 @@ class Emitter:
 
         def cycles(rows: Strip, first: int, last: int, *, reading: bool) -> int:
             return self.timing.matmul(source, vertices.count, rows.rows, first, last - first,
-                                      channel, reading=reading).cycles
+                                      channel, reading=reading, row_start=rows.first).cycles
 
         return pieces_of(
             vertices.strips, outer, inner,
@@ -168,7 +168,7 @@ class Emitter:
                 duration=self.timing.matmul(
                     source, vertices.count_of(piece.rows), piece.rows.rows, first, count,
                     self.regions[source].channel, reading=left.memory,
-                    ranked=self.is_ranked(feed)),
+                    ranked=self.is_ranked(feed), row_start=piece.rows.first),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 family=self._family(source, Opcode.MATMUL, phase, weights.name, panel, first),
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Places the input features in memory: all words, or only the non-zero ones if that is less."""
 
+import itertools
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -8,10 +9,10 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.host.compiler.images import Image
-from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name, suggest
+from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_panels
-from hypercast.host.compiler.sparse_words import MAXIMUM_ROWS, SparseWords, index_words
+from hypercast.host.compiler.sparse_words import SparseWords, index_words
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
@@ -38,11 +39,6 @@ class Features:
         False to store all words in any case.
     resident : Mantissas, optional
         Features of the whole graph, if they are to be stored instead of the sample's.
-
-    Attributes
-    ----------
-    remedies : dict
-        How to store fewer words, as text by the name of their region.
     """
 
     def __init__(self, model: InitialModel, rows: int, config: Config, *,
@@ -54,33 +50,23 @@ class Features:
         self._panels = -(-self._columns // config.lanes)
         self._parts = [deal(_rows(matrix.values), core, config)
                        for core in range(config.cores)]
-        self._sparse: list[SparseWords] | None = None
-        combined = AGGREGATE_FIRST not in model.network.feature_orders
-        if word_sparse and combined and rows <= min(config.accumulator_rows, MAXIMUM_ROWS):
-            sparse = [SparseWords.of(part, config) for part in self._parts]
-            read = max(len(part.words) for part in sparse)
-            if read + index_words(self._panels, config) < rows * self._panels:
+        self._firsts = range(0, max(rows, 1), config.accumulator_rows)  # rows of strips
+        self._sparse: list[list[SparseWords]] | None = None  # of cores, of strips
+        if word_sparse and AGGREGATE_FIRST not in model.network.feature_orders:
+            sparse = [[SparseWords.of(part[first:first + config.accumulator_rows], config)
+                       for first in self._firsts] for part in self._parts]
+            read = max(sum(len(strip.words) for strip in strips) for strips in sparse)
+            lists = len(self._firsts) * index_words(self._panels, config)
+            if read + lists < rows * self._panels:
                 self._sparse = sparse
-        self._indices: list[tuple[Region, int, int]] = []  # (region, first panel, panels)
-        self.remedies: dict[str, str] = {}
-        if word_sparse and combined and rows > config.accumulator_rows:
-            self._find_remedy()
-
-    def _find_remedy(self) -> None:
-        """Whether too many rows a core are what keeps features from being word-sparse."""
-        remedy = suggest(self._config, "accumulator_rows", self._rows)
-        entries = max(np.count_nonzero(part.data if scipy.sparse.issparse(part) else part)
-                      for part in self._parts)
-        if remedy and 2 * (entries + self._panels) < self._rows * self._panels:
-            self.remedies[FEATURES] = (f"{remedy}: with the {self._rows} rows of a core in one "
-                                       f"strip, words of zeros are not stored")
+        self._indices: list[tuple[Region, int, int, int]] = []  # strip, first panel, panels
 
     @property
     def words(self) -> IntArray | None:
-        """Words of every core and panel: (cores, panels) array, or None if all are stored."""
+        """Words of every core, strip and panel: an array, or None if all are stored."""
         if self._sparse is None:
             return None
-        return np.stack([part.counts for part in self._sparse])
+        return np.array([[strip.counts for strip in strips] for strips in self._sparse])
 
     def operand(self, firsts: Sequence[int]) -> LeftOperand:
         """The features as the array takes them, in pieces that begin with panels ``firsts``."""
@@ -92,8 +78,8 @@ class Features:
     def place(self, memory: MemoryMap, firsts: Sequence[int]) -> None:
         """Allocate the words, and indices if they are word-sparse.
 
-        The index from panel 0 is of all panels, since products may read the whole matrix. Others
-        end where the next one begins.
+        Each strip of rows has its own. The index from panel 0 is of all panels, since products may
+        read the whole matrix. Others end where the next one begins.
 
         Parameters
         ----------
@@ -105,13 +91,15 @@ class Features:
         if self._sparse is None:
             memory.matrix(FEATURES, 0, self._columns)
             return
-        memory.words(FEATURES, 0, max(len(part.words) for part in self._sparse))
-        for first, last in pairwise([*firsts, self._panels]):
+        memory.words(FEATURES, 0, max(sum(len(strip.words) for strip in strips)
+                                      for strips in self._sparse))
+        for (number, row), (first, last) in itertools.product(
+                enumerate(self._firsts), pairwise([*firsts, self._panels])):
             last = last if first else self._panels
             words = index_words(last - first, self._config)
-            self._indices.append(
-                (memory.words(index_name(FEATURES, first), 1, words, Listing.INDEX),
-                 first, last - first))
+            self._indices.append((memory.words(
+                index_name(FEATURES, first, row), 1, words, Listing.INDEX),
+                number, first, last - first))
 
     def fill(self, memory: MemoryMap, images: Sequence[Image]) -> None:
         """Append what was placed to every core's image."""
@@ -119,11 +107,13 @@ class Features:
         if self._sparse is None:
             _fill(self._parts, region, images, self._config)
             return
-        for part, image in zip(self._sparse, images, strict=True):
-            image.append((FEATURES, part.words))
-            for index, first, panels in self._indices:
-                image.append((index.name,
-                              part.index(region.address, self._config, first, panels)))
+        for strips, image in zip(self._sparse, images, strict=True):
+            image.append((FEATURES, np.concatenate([strip.words for strip in strips])))
+            sizes = [len(strip.words) for strip in strips]
+            for index, number, first, panels in self._indices:
+                address = region.address + sum(sizes[:number])
+                image.append((index.name, strips[number].index(
+                    address, self._config, first, panels)))
 
 
 def fill_dense(matrix: IntMatrix, region: Region, images: Sequence[Image], config: Config) -> None:

@@ -139,9 +139,10 @@ class GradientEmitter:
                      **emitter.dropout_fields(dropout, strip.first)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
-                        rows, vertices.count_of(strip), run.first, run.tiles, digits, emitter.regions[columns].channel, reading=left.memory,
+                        rows, vertices.count_of(strip), run.first, run.tiles, digits,
+                        emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums,
-                        ranked=emitter.is_ranked(dropout)))
+                        ranked=emitter.is_ranked(dropout), row_start=strip.first))
 
     def _bias_gradient(self, phase: int, gradient: ParameterGradient,
                        without: Mapping[int, int]) -> None:
@@ -192,7 +193,8 @@ class GradientEmitter:
             bypassed = not operands.right(columns, run.panel, vertices.strips[0]).memory
             return sum(emitter.timing.gradient(
                 rows, vertices.count_of(strip), run.first, run.tiles, self.digits[weights.name],
-                channel, reading=reading, bypassed=bypassed).cycles for strip in vertices.strips)
+                channel, reading=reading, bypassed=bypassed, row_start=strip.first).cycles
+                for strip in vertices.strips)
 
         entries = operands.shared_entries(rows)
         held = entries and entries // vertices.strips[0].rows

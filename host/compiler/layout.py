@@ -147,7 +147,7 @@ class Layout:
         if shared_rows and any(dropout.threshold for dropout in network.dropouts):
             memory.words(RANKS, 1, -(-rows[0] // config.ranks_in_word))
         read = (vertices[0].rows * -(-network.features // config.lanes) if words is None
-                else int(words.sum(axis=1).max()))
+                else int(words.sum(axis=(1, 2)).max()))
         weights, weight_rows = place_weights(
             network, memory, config, read, adam=adam, kept=kept, layers=layers, trained=trained,
             apart=bool(shared_rows))

@@ -107,9 +107,12 @@ class Listing(StrEnum):
     INDEX = "index"  # of a word-sparse matrix
 
 
-def index_name(matrix: Tensor, panel: int) -> str:
-    """Name of the index of a word-sparse matrix, from a panel on."""
-    return f"{Listing.INDEX} of {matrix}, panels from {panel}"
+def index_name(matrix: Tensor, panel: int, row: int = 0) -> str:
+    """Name of the index of a word-sparse matrix, of the strip that begins with a row, from a panel
+    on.
+    """
+    strip = f", rows from {row}" if row else ""
+    return f"{Listing.INDEX} of {matrix}, panels from {panel}{strip}"
 
 
 def second(name: str) -> str:

@@ -96,11 +96,11 @@ class Messages:
         sender, destinations, planes = self._records()
         [sent] = np.nonzero(destinations)
         firsts = np.searchsorted(sender, sender[sent])
-        named = NamedRows.of(rank_of(sender[sent], sent - firsts, self.config.cores), self.config)
-        names = np.zeros(named.count, dtype=np.uint64), np.zeros(named.count, dtype=np.uint8)
-        for of_names, of_rows in zip(names, (destinations, planes), strict=True):
-            of_names[named.ranks] = of_rows[sent]
-        return replace(self, send_lists=named.list_rows(_send_lists(*names, self.config)),
+        ranks = rank_of(sender[sent], sent - firsts, self.config.cores)
+        named = NamedRows.of(ranks.astype(np.int64), self.config)
+        there, on = np.zeros(named.count, dtype=np.uint64), np.zeros(named.count, dtype=np.uint8)
+        there[named.ranks], on[named.ranks] = destinations[sent], planes[sent]
+        return replace(self, send_lists=named.list_rows(_send_lists(there, on, self.config)),
                        sources=named.count, indexed=True)
 
 

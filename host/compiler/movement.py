@@ -96,12 +96,8 @@ class _Moves:
         return 0  # close to engines
 
     def _passes(self, fields: Fields, access: Access) -> int:
-        """How many panels are read or written, one that is read again counted again."""
-        if access.panels or (  # a right operand that is not buffered comes with every tile
-                "gradient_address" in fields
-                and self._rows(fields) > self._config.accumulator_rows):
-            return fields["panels"]
-        return 1
+        """How many panels are read or written."""
+        return fields["panels"] if access.panels else 1
 
     def _edge_words(self, fields: Fields) -> int:
         return self._lists[Listing.EDGE_SET, fields["edge_set"]]

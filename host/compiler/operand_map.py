@@ -29,7 +29,8 @@ class LeftOperand:
     firsts : tuple of int
         First panel of each piece; pieces of a dense matrix are panels.
     sizes : tuple of int
-        Entries of each piece in the operand buffer, in the core that needs most.
+        Entries of each piece in the operand buffer, in the core that needs most; empty if it
+        cannot lie there.
     stride : int
         Entries from panel to panel; 0 if the matrix is word-sparse.
     """
@@ -46,9 +47,14 @@ class LeftOperand:
 
     @classmethod
     def sparse(cls, name: Tensor, firsts: Sequence[int], words: IntArray) -> Self:
-        """The panels of a word-sparse matrix with ``words``, an array (cores, panels)."""
-        sizes = np.add.reduceat(words, firsts, axis=1).max(axis=0)
-        return cls(name=name, firsts=tuple(firsts), sizes=tuple(sizes.tolist()))
+        """The panels of a word-sparse matrix with ``words``, an array (cores, strips, panels).
+
+        It has a place in the operand buffer only if it is one strip.
+        """
+        cores, strips, _ = words.shape
+        sizes = np.add.reduceat(words.reshape(cores, -1), firsts, axis=1).max(axis=0)
+        return cls(name=name, firsts=tuple(firsts),
+                   sizes=tuple(sizes.tolist()) if strips == 1 else ())
 
     @property
     def total(self) -> int:

@@ -122,7 +122,7 @@ class Operands:
         region, row = self.regions[name], strip.first
         fields = {"address": region.panel(first, row), "stride": region.stride} \
             if region.stride else {
-            "sparse": 1, "address": self.regions[index_name(name, first)].address}
+            "sparse": 1, "address": self.regions[index_name(name, first, row)].address}
         place = name.of_training
         if not self.buffer.holds(place, first, count):
             return Use(fields, parts, memory=True)

@@ -26,7 +26,8 @@ from hypercast.rtl.isa import BASE_WIDTH, Opcode
 
 __all__ = ["program_length"]
 
-_NO_LOAD = Load(**dict.fromkeys(Load.__dataclass_fields__, 0))
+_NO_LOAD = Load(rows=0, sent=0, links=0, ejected=0, arrivals=0, words=0, streams=0, total_rows=0,
+                messages=0, edges=0, total_words=0)
 
 
 class _TooManyError(Exception):

@@ -124,7 +124,7 @@ class Timing:
     config : Config
         Configuration of the chip.
     sparse : dict, optional
-        Each word-sparse matrix to its words: array (cores, panels).
+        Each word-sparse matrix to its words: array (cores, strips, panels).
     """
 
     def __init__(self, config: Config, sparse: Mapping[Tensor, IntArray] | None = None) -> None:
@@ -184,11 +184,12 @@ class Timing:
         return min(rows * self._config.cores, vertices)
 
     def _stream(self, name: Tensor, vertices: int, rows: int, first: int, count: int, least: int, *,
-                reading: bool) -> tuple[float, int]:
+                reading: bool, row_start: int) -> tuple[float, int]:
         """Cycles and words of panels that stream through the array, ``least`` cycles for each."""
         rate = self._rate if reading else 1.0
         if name in self._sparse:
-            words = self._sparse[name][:, first:first + count]
+            strip = row_start // self._config.accumulator_rows
+            words = self._sparse[name][:, strip, first:first + count]
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
@@ -244,15 +245,15 @@ class Timing:
             header + others + load.streams * refill_words(config))
 
     def matmul(self, name: Tensor, vertices: int, rows: int, first: int, count: int, channel: int,
-               *, reading: bool, ranked: bool = False) -> Duration:
+               *, reading: bool, ranked: bool = False, row_start: int = 0) -> Duration:
         """MATMUL: tiles of weights are loaded while the rows of the tile before pass.
 
-        Of panels ``first .. first + count - 1`` and ``rows`` rows, whose ranks are read for each
-        panel if they are ``ranked``.
+        Of panels ``first .. first + count - 1`` and ``rows`` rows from ``row_start`` on, whose
+        ranks are read for each panel if they are ``ranked``.
         """
         lanes = self._config.lanes
         cycles, words = self._stream(name, vertices, rows, first, count, lanes + 1,
-                                     reading=reading)
+                                     reading=reading, row_start=row_start)
         begin = max(self._read if reading else _BUFFER_START, lanes) + _ARRAY_START
         if name in self._sparse and reading:
             begin += self._read
@@ -271,8 +272,10 @@ class Timing:
 
     def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
                  channel: int, *, reading: bool, bypassed: bool = False,
-                 sums: bool = False, ranked: bool = False) -> Duration:
+                 sums: bool = False, ranked: bool = False, row_start: int = 0) -> Duration:
         """GRADIENT of weights: a tile's rows are sent while the next one streams.
+
+        Of the rows of a strip, from ``row_start`` on.
 
         ``reading`` its left operand from memory, whose rows' ranks are read for each tile if they
         are ``ranked``; its right one unless that was ``bypassed``.
@@ -282,7 +285,8 @@ class Timing:
         rows = -(-vertices // config.cores)
         flits = digits * config.lanes
         # A tile streams no faster than the one before is sent.
-        cycles, words = self._stream(name, vertices, rows, first, tiles, flits, reading=reading)
+        cycles, words = self._stream(name, vertices, rows, first, tiles, flits, reading=reading,
+                                     row_start=row_start)
         # The first tile takes its right operand as it comes from memory.
         begin = _BYPASS_START if bypassed else (
             self._read + self._words(rows) - (0 if name in self._sparse else rows))

@@ -2,6 +2,7 @@
 """The default order of every layer's products, which is the same whatever chip trains."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import scipy.sparse
 
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sparse_words import index_words
+from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
@@ -71,8 +73,12 @@ def _default(network: Network, vertices: tuple[int, ...], edges: tuple[int, ...]
     config = YARDSTICK.replace(element_width=element_width)
     workload = expected_workload(
         network, vertices, edges, config, law=law, sampled=sampled, pipelined=pipelined,
-        resident=resident,
-        words=None if words is None else _read_stored(np.array(words), vertices[0], config))
+        resident=resident)
+    if words is not None:
+        # A few strips may stand for all.
+        there = workload.vertices[0]
+        workload = replace(workload, words=_read_stored(
+            np.array(words) * there // vertices[0], there, config))
     try:
         return choose_orders(workload, trials=_TRIALS, spared=_SPARED).orders
     except CapacityError:
@@ -132,10 +138,21 @@ def panel_words(features: FloatMatrix) -> IntArray:
 
 
 def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:
-    """Words of every core and panel that ``Features`` stores, if zeros are left out; None if not.
+    """Words of every core, strip and panel that ``Features`` stores, if zeros are left out; None if
+    not.
+
+    Parameters
+    ----------
+    words : (panels,) array of int
+        Words that are not zero, of all rows.
+    vertices : int
+        Vertices.
+    config : Config
+        Configuration of the chip.
     """
-    rows = -(-vertices // config.cores)
-    counts = np.maximum(-(-words // config.cores), 1)
-    sparse = rows <= config.accumulator_rows and (
-        counts.sum() + index_words(len(words), config) < rows * len(words))
-    return np.tile(counts, (config.cores, 1)) if sparse else None
+    strips = strips_of(vertices, config)
+    rows = sum(strip.rows for strip in strips)
+    counts = np.array([np.maximum(-(-words * strip.rows // (rows * config.cores)), 1)
+                       for strip in strips])
+    sparse = counts.sum() + len(strips) * index_words(len(words), config) < rows * len(words)
+    return np.tile(counts, (config.cores, 1, 1)) if sparse else None

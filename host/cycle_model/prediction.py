@@ -163,7 +163,7 @@ def _find_shortages(program: Program, workload: Workload) -> list[str]:
     features = emitter.regions[FEATURES]
     words = workload.words if workload.combines_first else None
     used[features.channel] = features.address + (
-        features.words if words is None else int(words.sum(axis=1).max()))
+        features.words if words is None else int(words.sum(axis=(1, 2)).max()))
     lists = {placed.edge_set: placed.load
              for user in (emitter.messages, emitter.roots) for strips in user.values()
              for placed in strips}

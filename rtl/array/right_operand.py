@@ -45,7 +45,8 @@ class RightOperand(wiring.Component):
         Constant from ``start`` until the last word is taken and ``busy`` falls. Without
         ``gradient``, nothing is read.
     rows : In(stream of 20)
-        Rows of the panel whose words are wanted, some given ahead. Without ``gradient``, always ready.
+        Rows of the panel whose words are wanted, some given ahead. Without ``gradient``, always
+        ready.
     o : Out(stream of data_width)
         The words; of a panel in the buffer, two cycles after their row.
     port : Out(ReadPort(config))

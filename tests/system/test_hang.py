@@ -99,7 +99,8 @@ def test_programs_end_whatever_they_find_in_memory(device):
         core, entry = trial % NARROW.cores, ("train", "evaluate")[trial // 2 % 2]
         space = (Space.GRADIENTS, Space.FEATURES, Space.CORE)[trial % 3]
         if space == Space.CORE:
-            driver.write_window(core, space, CoreSpace.ROWS, rng.integers(1 << 20, size=NARROW.row_counts))
+            driver.write_window(core, space, CoreSpace.ROWS,
+                                rng.integers(1 << 20, size=NARROW.row_counts))
         else:
             bits = 1 << int(rng.integers(1, 33))  # small numbers are plausible ones
             driver.write_words(core, space, 0, rng.integers(bits, size=(

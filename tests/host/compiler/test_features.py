@@ -26,31 +26,11 @@ def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 
 
-@pytest.mark.parametrize(("rows", "entries", "remedy"), [
-    (32, 3, False),  # they fit as they are
-    (33, 3, True), (33, 46, True), (33, 47, False), (64, 92, True), (64, 93, False)])
-def test_a_remedy_is_named_if_rows_alone_forbid_sparse_words(rows, entries, remedy):
-    """That is if entries, and a word of index for each of 3 panels, are less than half the words.
-    """
-    config = SMALL.replace(accumulator_rows=32)
-    values = np.zeros((rows, 2, 3, 2), dtype=np.int64)  # a core has every other vertex
-    for place in range(entries):
-        values[place % rows, :, place // rows, 0] = 1
-    features = Mantissas(values.reshape(2 * rows, 6), 0)
-    model = SimpleNamespace(network=Network.of_widths([6, 4, 2]),
-                            sample=SimpleNamespace(features=features))
-    found = Features(model, rows, config)
-    assert bool(found.remedies) == remedy
-    assert (found.words is None) == (rows > 32)
-    dense = Features(model, rows, config, word_sparse=False)
-    assert not dense.remedies and dense.words is None
-
-
 def test_features_that_are_aggregated_are_dense():
     model = SimpleNamespace(network=Network.of_widths([6, 4, 2], orders=(AGGREGATE_FIRST,) * 2),
                             sample=SimpleNamespace(features=Mantissas(np.eye(64, 6, dtype=int), 0)))
     found = Features(model, 32, SMALL.replace(accumulator_rows=64))
-    assert found.words is None and not found.remedies
+    assert found.words is None
 
 
 @pytest.mark.parametrize(("rows", "sparse"), [(5, False), (6, True)])
@@ -62,7 +42,7 @@ def test_words_are_left_out_if_that_is_less(rows, sparse):
                             sample=SimpleNamespace(features=Mantissas(values, 0)))
     found = Features(model, rows, SMALL)
     assert (found.words is not None) == sparse
-    assert not sparse or found.words.tolist() == [[2], [2]]
+    assert not sparse or found.words.tolist() == [[[2]], [[2]]]
 
 
 def placed(values, rows, config, firsts=(0,), **options):
@@ -116,4 +96,31 @@ def test_sparse_words(form):
             for panel, (numbers, words) in enumerate(stored, first):
                 part = own[:, panel * 2:panel * 2 + 2]
                 assert np.array_equal(words, part[numbers]) and words.sum() == part.sum()
-                assert found.words[core, panel] == len(numbers)
+                assert found.words[core, 0, panel] == len(numbers)
+
+
+@pytest.mark.parametrize("form", [np.asarray, scipy.sparse.csr_array])
+@pytest.mark.parametrize("vertices", [33, 64, 101])
+def test_sparse_words_of_strips(form, vertices):
+    """Each strip has indices of its own, whose row numbers count from its first row."""
+    values = np.where(np.random.default_rng(vertices).random((vertices, 60)) < 0.05, 7, 0)
+    firsts, config = (0, 9), SMALL.replace(lanes=2, accumulator_rows=16)
+    rows = -(-vertices // config.cores)
+    found, _, images = placed(form(values), rows, config, firsts)
+    strips = range(0, rows, 16)
+    assert found.words.shape == (config.cores, len(strips), 30)
+    assert found.operand(firsts).sizes == ()
+    for core, image in enumerate(images):
+        own = deal(values, core, config)
+        for number, row in enumerate(strips):
+            for first, panels in ((0, 30), (9, 21)):
+                part = own[row:row + 16]
+                index = image[index_name(FEATURES, first, row)]
+                stored = list(indexed_panels(image[FEATURES], index, 7, config))[:panels]
+                if not len(part):
+                    continue
+                for panel, (numbers, words) in enumerate(stored, first):
+                    columns = part[:, panel * 2:panel * 2 + 2]
+                    assert np.array_equal(words, columns[numbers])
+                    assert words.sum() == columns.sum()
+                    assert found.words[core, number, panel] == len(numbers)

@@ -88,8 +88,8 @@ def test_panels_and_rows_of_a_dense_matrix():
 
 def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
     """Two cores, five panels in pieces of two, one and two: each as large as any core needs."""
-    words = np.array([[3, 1, 0, 5, 2],
-                      [1, 2, 4, 1, 1]])
+    words = np.array([[[3, 1, 0, 5, 2]],
+                      [[1, 2, 4, 1, 1]]])
     parts = LeftOperand.sparse("X", [0, 2, 3], words)
     assert parts.sizes == (4, 4, 7) and parts.total == 15
     places = OperandMap(CONFIG, [LeftOperand.dense("H1", 4, 5), parts])
@@ -97,6 +97,13 @@ def test_pieces_of_a_sparse_matrix_begin_at_the_same_entry_in_every_core():
     assert [places.fields("X", first, 0, fill=False)["operand_base"] for first in (0, 2, 3)] == [
         20, 24, 28]
     assert places.fields("X", 2, 0, fill=False)["operand_stride"] == 0
+
+
+def test_a_sparse_matrix_of_several_strips_has_no_place():
+    """Instructions on it end where pieces do."""
+    parts = LeftOperand.sparse("X", [0, 2], np.ones((2, 3, 5), dtype=int))
+    places = OperandMap(CONFIG, [parts])
+    assert not places.holds("X") and places.cuts("X") == () and places.starts("X") == (0, 2)
 
 
 @pytest.mark.parametrize("name", [
@@ -108,7 +115,7 @@ def test_programs_are_those_noted(name):
 dense = st.tuples(st.integers(1, 6), st.integers(1, 30)).map(
     lambda shape: lambda name: LeftOperand.dense(name, *shape))
 sparse = st.lists(st.integers(1, 20), min_size=1, max_size=4).map(
-    lambda sizes: lambda name: LeftOperand.sparse(name, range(len(sizes)), np.array([sizes])))
+    lambda sizes: lambda name: LeftOperand.sparse(name, range(len(sizes)), np.array([[sizes]])))
 
 
 @given(st.lists(dense | sparse, max_size=6), st.sampled_from([16, 32, 64]))

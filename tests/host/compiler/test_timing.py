@@ -32,7 +32,7 @@ NOTED = {
 
 def durations(config):
     """Durations of every instruction, in a few variants."""
-    sparse = {"X": np.arange(config.cores)[:, None] * 3 + np.arange(20)}
+    sparse = {"X": np.arange(config.cores)[:, None, None] * 3 + np.arange(20)}
     timing = Timing(config, sparse)
     rows = -(-300 // config.cores)
     for most in BUSIEST:  # by what each is limited

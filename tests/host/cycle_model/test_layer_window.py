@@ -111,7 +111,7 @@ def test_loads_are_those_of_its_layers(layers, jumping):
 
 @pytest.mark.parametrize("layers", [(1, 2), (1,), (2, 3), (3,)])
 def test_only_the_first_layer_has_the_input_of_the_whole(layers):
-    words = np.ones((CONFIG.cores, 3), dtype=np.int64)
+    words = np.ones((CONFIG.cores, 1, 3), dtype=np.int64)
     whole = Workload.of_statistics((200,) * 4, (900,) * 3, model_network("gcn", 9, (8, 8), 3),
                                    CONFIG, words=words, pipelined=True, resident=True)
     window = layer_window(whole, layers)

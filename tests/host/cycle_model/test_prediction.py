@@ -114,7 +114,7 @@ def test_words_of_zeros_are_not_multiplied(order):
     """Two of eight words of the input features; of what is aggregated, all are."""
     network = Network.of_widths([9, 6, 3], orders=order)
     dense = Workload.of_statistics([70] * 3, [300] * 2, network, CONFIG)
-    sparse = replace(dense, words=np.full((CONFIG.cores, 3), 2))
+    sparse = replace(dense, words=np.full((CONFIG.cores, 1, 3), 2))
     work, fewer = predict(dense, trials=1).work, predict(sparse, trials=1).work
     if order == AGGREGATE_FIRST:
         assert fewer == work

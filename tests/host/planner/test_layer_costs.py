@@ -77,8 +77,9 @@ def test_a_deep_network_is_predicted_as_fast_as_a_shallow_one():
 def test_room_is_what_the_compiler_lays_out(network, adam):
     count = len(network.layers)
     statistics = Statistics.whole(400, 2400, count)
-    vertices = [Vertices.of(400, BOARD.config.replace(weight_rows=65536), RowTable(BOARD.config.replace(weight_rows=65536)))] * (count + 1)
-    layout = Layout.of(network, BOARD.config.replace(weight_rows=65536), vertices, LabelFormat(),
+    config = BOARD.config.replace(weight_rows=65536)
+    vertices = [Vertices.of(400, config, RowTable(config))] * (count + 1)
+    layout = Layout.of(network, config, vertices, LabelFormat(),
                        adam=adam)
     layout.memory.matrix(FEATURES, 0, network.features)
     words = [0, 0]

@@ -13,8 +13,8 @@ from hypercast.rtl.isa import HEADER, OPERANDS, ROWS_WIDTH, Opcode
 from hypercast.rtl.layouts import Issue
 from tests.bench import run
 
-_SAME = {"row_start", "panels", "panel", "sparse", "address", "stride", "dropout", "operand", "operand_base",
-         "operand_stride", "chained"}
+_SAME = {"row_start", "panels", "panel", "sparse", "address", "stride", "dropout", "operand",
+         "operand_base", "operand_stride", "chained"}
 _MATMUL = {"channel", "buffer", "weights", "weight_stride", "transposed"}
 _GRADIENT = {"ones", "gradient_address", "gradient_channel", "first_row", "digits", "sums",
              "sums_row", "bypassed", "bypass_base"}

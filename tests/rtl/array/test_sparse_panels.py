@@ -41,7 +41,8 @@ class Bench:
             self.memory.channels[channel][start:start + len(image)] = image
         for size in sparse.sizes.tolist():
             pairs = stored_words(sparse.words[end:end + size], config)
-            expected += [(words[end + number] & (1 << config.data_width) - 1, row_start + row, last == 1)
+            expected += [(words[end + number] & (1 << config.data_width) - 1, row_start + row,
+                          last == 1)
                          for last, (row, number) in zip(
                              range(len(pairs), 0, -1), pairs, strict=True)]
             end += size

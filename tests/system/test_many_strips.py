@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Send lists of strips name the rows that the strip needs, bit for bit."""
+"""Graphs of many strips: named rows, and features whose zeros are not stored, bit for bit."""
 
 import numpy as np
 import pytest
@@ -17,15 +17,20 @@ CONFIG = SLOW_MEMORY.replace(accumulator_rows=16, row_counts=128, program_rows=8
                              channel_words=16384)
 
 
-def graph(vertices, degree, *, communities=1, seed=0):
-    """A random graph whose edges mostly lead to vertices of the same community."""
+def graph(vertices, degree, *, communities=1, features=9, density=1.0, seed=0):
+    """A random graph whose edges mostly lead to vertices of the same community.
+
+    A share ``density`` of the features is not zero.
+    """
     rng = np.random.default_rng(seed)
     size = -(-vertices // communities)
     sources = rng.integers(vertices, size=degree * vertices)
     near = np.minimum(sources // size * size + rng.integers(size, size=len(sources)), vertices - 1)
     targets = np.where(rng.random(len(sources)) < 0.9, near, rng.integers(vertices,
                                                                          size=len(sources)))
-    return Graph.from_edges(np.stack([sources, targets], axis=1), rng.normal(size=(vertices, 9)),
+    shape = vertices, features
+    values = np.where(rng.random(shape) < density, rng.normal(size=shape), 0)
+    return Graph.from_edges(np.stack([sources, targets], axis=1), values,
                             np.arange(vertices) % 5, train=range(0, vertices, 2))
 
 
@@ -43,7 +48,8 @@ def lists(training):
 ])
 def test_sparse_graphs(vertices, degree, communities, orders):
     training = GraphTraining(graph=graph(vertices, degree, communities=communities),
-                             config=CONFIG, orders=orders, hidden=(10,), dropout=0.4 if orders == COMBINE_FIRST else 0.0)
+                             config=CONFIG, orders=orders, hidden=(10,),
+                             dropout=0.4 if orders == COMBINE_FIRST else 0.0)
     assert lists(training)[1]
     training.check()
 
@@ -82,3 +88,15 @@ def test_work(communities):
     work = predict(Workload.of_model(model, CONFIG)).work
     assert {name: counters[name] for name in ("edges", "features_read")} == {
         name: work[name] for name in ("edges", "features_read")}
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.5])
+@pytest.mark.parametrize("vertices, hidden", [(66, 10), (150, 17)])
+def test_word_sparse_features(vertices, hidden, dropout):
+    """Of three and five strips, the last of which some core has no row of."""
+    training = GraphTraining(graph=graph(vertices, 2, features=70, density=0.02), config=CONFIG,
+                             hidden=(hidden,), dropout=dropout)
+    fields = map(decode, compile_job(training.model(), CONFIG).program)
+    assert {Opcode.MATMUL, Opcode.GRADIENT} == {one["opcode"] for one in fields
+                                                if one.get("sparse")}
+    training.check()
