@@ -69,9 +69,12 @@ def test_dense_graphs_are_walked():
 
 
 def test_a_small_row_table_leaves_lists_without_names():
-    training = GraphTraining(graph=graph(261, 2), config=CONFIG.replace(row_counts=16),
-                             hidden=(10,))
-    assert compile_job(training.model(), training.config).plan.row_entries == 16
+    """Its entries are for the first strips."""
+    model = GraphTraining(graph=graph(700, 2), config=CONFIG, hidden=(10,)).model()
+    job = compile_job(model, CONFIG.replace(row_counts=16, channel_words=1 << 15))
+    named = [one["indexed"] for one in map(decode, job.program)
+             if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
+    assert job.plan.row_entries == 16 and {0, 1} == set(named)
 
 
 @pytest.mark.parametrize("communities", [1, 9])
