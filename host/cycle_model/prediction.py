@@ -119,8 +119,9 @@ class Prediction:
         Of this step's instructions, in any order. Another ``tiling`` has other instructions.
         """
         schedule = KeptSchedule()
-        vertices = Vertices.of_layers(self.workload.vertices, self.workload.config, RowTable())
-        program = _program(self.workload, vertices, schedule, self.tiling)
+        table = RowTable(self.workload.config)
+        vertices = Vertices.of_layers(self.workload.vertices, self.workload.config, table)
+        program = _program(self.workload, vertices, table, schedule, self.tiling)
         entries = _emit(program, self.workload)
         return chain_cycles(schedule.programs[entries["train"]])
 
