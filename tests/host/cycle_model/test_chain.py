@@ -13,6 +13,7 @@ from hypercast.host.compiler.instruction import Accumulators
 from hypercast.host.compiler.issue_order import CHAINED
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.timing import Duration
+from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.cycle_model.chain import KeptSchedule, chain_cycles
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
@@ -128,7 +129,8 @@ def workloads(draw):
     """Steps on graphs and samples by numbers, on chips with small and with large buffers."""
     config = CONFIG.replace(**{name: draw(st.sampled_from(values)) for name, values in {
         "lanes": (2, 4, 8), "dimensions": (0, 1, 2, 3), "eject": (1, 2),
-        "accumulator_rows": (16, 64, 256), "bypass_rows": (16, 256), "operand_words": (64, 512),
+        "accumulator_rows": (16, 64, 256), "row_counts": (16, 64), "bypass_rows": (16, 256),
+        "operand_words": (64, 512),
         "memory_stalls": (False, True), "memory_latency": (1, 30)}.items()})
     name = draw(st.sampled_from(["gcn", "sage", "gin", "gcnii"]))
     network = model_network(name, draw(st.integers(1, 40)),
@@ -143,12 +145,11 @@ def workloads(draw):
         counts, [count * draw(st.integers(1, 9)) for count in counts[1:]] if sampled else
         [vertices * draw(st.integers(1, 9))] * layers, network, config, sampled=sampled,
         pipelined=draw(st.booleans()), resident=draw(st.booleans()))
-    rows = -(-vertices // config.cores)
-    if rows > config.accumulator_rows or draw(st.booleans()):
+    if draw(st.booleans()):
         return asked
-    panels = -(-network.features // config.lanes)
+    strips, panels = strips_of(vertices, config), -(-network.features // config.lanes)
     return replace(asked, words=np.random.default_rng(vertices).integers(
-        1, rows + 1, (config.cores, panels)))
+        1, min(strip.rows for strip in strips) + 1, (config.cores, len(strips), panels)))
 
 
 @settings(max_examples=8, deadline=None)
