@@ -56,7 +56,7 @@ def large_compilation(name: str, graph: LargeGraph,
     name : str
         Name of the graph.
     graph : LargeGraph
-        Its sizes; edges that are drawn twice are merged.
+        Sizes of the graph; edges that are drawn twice are merged.
     progress : callable
         Called with a line of text.
     """

@@ -125,7 +125,7 @@ class SourceCopy:
         return 0 if status == _NO_TESTS else status, printed
 
     def with_tests(self, tests: Iterable[Path]) -> set[Path]:
-        """Those test modules, out of some, in which ``test`` has something to run.
+        """The test modules, out of some, in which ``test`` has something to run.
 
         Raises
         ------

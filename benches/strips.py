@@ -81,7 +81,7 @@ class _Found:
     words : Comparison
         All words after every step and evaluation, compared with the reference.
     errors : list of _Measured
-        Of the cycle model: predicted cycles over simulated ones, less 1.
+        Errors of the cycle model: predicted cycles over simulated ones, less 1.
     shares : list of _Measured
         Cycles that the busiest resource needs, its work spread evenly, over simulated ones.
     seen : Counter

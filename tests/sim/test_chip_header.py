@@ -32,7 +32,7 @@ def registers(values):
 
 @pytest.mark.parametrize("seed", range(4))
 def test_registers_begin_with_their_first_values(seed):
-    """Those that are not zero are written, element by element."""
+    """Values that are not zero are written, element by element."""
     rng = random.Random(seed)
     values = [(width, rng.choice((0, 1, rng.getrandbits(width))))
               for width in rng.sample((1, 3, 8, 17, 32, 63, 64, 65, 130), 6)]

@@ -69,7 +69,7 @@ def test_dense_graphs_are_walked():
 
 
 def test_a_small_row_table_leaves_lists_without_names():
-    """Its entries are for the first strips."""
+    """The entries are for the first strips."""
     model = GraphTraining(graph=graph(700, 2), config=CONFIG, hidden=(10,)).model()
     job = compile_job(model, CONFIG.replace(row_counts=16, channel_words=1 << 15))
     named = [one["indexed"] for one in map(decode, job.program)
@@ -96,7 +96,7 @@ def test_work(communities):
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("vertices, hidden", [(66, 10), (150, 17)])
 def test_word_sparse_features(vertices, hidden, dropout):
-    """Of three and five strips, the last of which some core has no row of."""
+    """Three and five strips; some core has no row of the last one."""
     training = GraphTraining(graph=graph(vertices, 2, features=70, density=0.02), config=CONFIG,
                              hidden=(hidden,), dropout=dropout)
     fields = map(decode, compile_job(training.model(), CONFIG).program)

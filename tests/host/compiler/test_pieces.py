@@ -127,7 +127,7 @@ def test_rows_cross_before_they_are_summed(orders, forward, backward):
 
 
 def test_a_part_of_many_strips():
-    """Its rows have an entry of the row table, and so have the rows with those of others."""
+    """The rows have an entry of the row table, and so have the rows with those of others."""
     count, config = 1000, CONFIG.replace(channel_words=1 << 14, program_rows=4096)
     model = small_model(small_graph(count), hidden=(2,), config=config)
     sample, *_ = parts_of(model.sample, Division.count(
