@@ -56,7 +56,7 @@ class NamedRows:
         owners, own = core_of(rows, cores), row_of(rows, cores)
         order = np.lexsort((own, owners))
         owners, own = owners[order], own[order]
-        first = np.diff(owners, prepend=-1) != 0
+        first = np.append(True, np.diff(owners) != 0)[:len(owners)]  # of a core
         gaps = np.where(first, own, np.diff(own, prepend=0))
         bridges = np.maximum(gaps - 1, 0) // limit
         # Records of all cores one after another: ends of what rows take, and where cores begin.
