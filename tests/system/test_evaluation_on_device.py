@@ -4,6 +4,7 @@ host."""
 
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
@@ -23,10 +24,16 @@ def train(*arguments):
 
 
 def measured(lines):
-    """Records of epochs, without the cycles of evaluations."""
-    kept = ("training_loss", "train_loss", "validation_loss", "test_accuracy", "train_cycles")
+    """Records of epochs, without cycles of evaluations.
+
+    What edge buffers hold when a step begins depends on the program before it, so cycles of steps
+    are nearly the same.
+    """
+    kept = ("training_loss", "train_loss", "validation_loss", "test_accuracy")
     found = [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
-    return [{key: record[key] for key in kept} for record in found if "seconds" not in record]
+    return [{key: record[key] for key in kept}
+            | {"train_cycles": pytest.approx(record["train_cycles"], rel=0.01)}
+            for record in found if "seconds" not in record]
 
 
 def test_between_epochs_of_steps_that_work_ahead():

@@ -118,7 +118,7 @@ def test_bits_are_those_of_the_reference(seed):
 
 def test_layer_by_layer():
     """With one chip in all tests, a graph that does not fit is one of many hidden features."""
-    model, whole = model_of(WIDE, vertices=600, hidden=(32, 32), seed=3)
+    model, whole = model_of(WIDE, vertices=800, hidden=(32, 32), seed=3)
     with opened(model, WIDE) as chip:
         judge, expected = judges(chip, whole)
         assert [part.inputs for part in judge._parts] == [(), ("H1.eval",), ("H2.eval",)]
