@@ -57,11 +57,11 @@ class Host:
         self.background = [*self.manager.drivers, self._cores]
 
     async def _cores(self, ctx):
-        """Answer requests below address 1000, after a random time."""
+        """Answer requests below address 2000, after a random time."""
         host = self.chip.host
         while True:
             _, _, valid, request = await ctx.tick().sample(host.request_valid, host.request)
-            if not valid or request.address >= 1000:
+            if not valid or request.address >= 2000:
                 continue
             await ctx.tick().repeat(int(self.rng.integers(1, 20)))
             key = request.core, request.space, request.address
@@ -187,7 +187,7 @@ def test_window_errors():
         await fails(6, 0, 0)
         await fails(Space.FEATURES, 0, 2)
         await fails(Space.PROGRAM, 16 * _CONFIG.program_rows, 0)
-        await fails(Space.FEATURES, 1000, 0)  # exists, but does not answer
+        await fails(Space.FEATURES, 2000, 0)  # exists, but does not answer
 
     host.run(bench, cycles=8 * TIMEOUT)
 
