@@ -25,10 +25,10 @@ class RowTable:
     """
 
     def __init__(self, config: Config) -> None:
-        self._size = config.row_counts
+        self._size, self._taken = config.row_counts, 0.0
         self._levels: dict[Hashable, tuple[int, int]] = {}
 
-    def entry(self, level: Hashable, rows: int) -> int | None:
+    def entry(self, level: Hashable, rows: int, *, each: float = 1.0) -> int | None:
         """Entry of a level, which the first call gives it; None if there is none left.
 
         Parameters
@@ -37,10 +37,13 @@ class RowTable:
             Names what is dealt to the cores.
         rows : int
             Rows of the largest core at most.
+        each : float
+            How many entries each one of the table stands for, in a model of a larger one.
         """
         if level not in self._levels:
-            if len(self._levels) == self._size:
+            if self._taken >= self._size:
                 return None
+            self._taken += each
             self._levels[level] = len(self._levels), rows
         return self._levels[level][0]
 

@@ -251,7 +251,7 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], table: RowTable,
                 number = 2 * sets.setdefault((strip, load, ahead), len(sets)) + roots
                 own = None
                 if len(strips) > 1 and not workload.sampled and timing.prefers_names(load):
-                    own = table.entry(("named", number), load.sent)
+                    own = table.entry(("named", number), load.sent, each=workload.factor)
                 if workload.indexed and layer == 1:
                     load = replace(load, indexed=True)
                 placed.append(PlacedMessages(0, number, load, entry) if own is None else

@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.reduction import GradientDigits
-from hypercast.host.cycle_model.aggregations import Expected
+from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, Network
@@ -124,6 +124,11 @@ class Workload:
         """
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
+
+    @property
+    def factor(self) -> float:
+        """How many strips of rows each strip stands for."""
+        return self.aggregations.factor if isinstance(self.aggregations, Thinned) else 1.0
 
     def with_orders(self, orders: Iterable[str]) -> Self:
         """This workload with other orders of the layers."""
