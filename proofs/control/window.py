@@ -9,7 +9,7 @@ from hypercast.proofs.proof import Proof
 from hypercast.proofs.solver import Bench
 from hypercast.proofs.words import past
 from hypercast.rtl.control.window import TIMEOUT, Window
-from hypercast.rtl.registers import ALL_CORES, Space
+from hypercast.rtl.registers import ALL_CORES, CoreSpace, Space
 
 __all__ = ["PROOFS"]
 
@@ -29,7 +29,7 @@ def _bench() -> Bench:
     for_core = dut.space >= Space.FEATURES
     own = dut.space == Space.CORE
     every = own & (dut.core == ALL_CORES)
-    upper = every & dut.address[7]
+    upper = every & dut.address[7] & (dut.address >= CoreSpace.COUNTERS)
     allowed = (dut.space < len(Space)) & (~for_core | (dut.core < config.cores) | every) & (
         ~dut.running | own)
     begins = dut.access & allowed
