@@ -367,7 +367,7 @@ def test_biases_of_what_passes(features, vertices, alone):
         found[weights.name, panel] += 1
     assert set(found.values()) == {strips}
     ones = of(Opcode.GRADIENT, program, ones=1)
-    assert sum(entry["panels"] for entry in ones) == alone
+    assert sum(entry["panels"] for entry in ones) == strips * alone
     panels = sum(job.weights[name].panels for name in ("b1", "b2"))
     assert len(found) == panels - alone
 
