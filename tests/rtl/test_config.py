@@ -46,6 +46,8 @@ REFUSED = [
     ("program_rows", 32768, "program_rows must be a power of two from 16 to 16384, not 32768"),
     ("tensors", 4, "tensors must be a power of two from 8 to 1024, not 4"),
     ("tensors", 2048, "tensors must be a power of two from 8 to 1024, not 2048"),
+    ("row_counts", 8, "row_counts must be a power of two from 16 to 1024, not 8"),
+    ("row_counts", 2048, "row_counts must be a power of two from 16 to 1024, not 2048"),
     ("memory_latency", 0, "memory_latency must be 1 to 1024, not 0"),
     ("memory_latency", 1025, "memory_latency must be 1 to 1024, not 1025"),
     ("adam", 1, "adam must be of type bool, not 1"),
@@ -109,6 +111,7 @@ def test_replace_leaves_the_original():
     ("weight_rows", (16, 1 << 16)), ("channel_words", (64, 1 << 24)),
     ("operand_words", (16, 1 << 16)), ("bypass_rows", (16, 1 << 16)), ("read_buffer", (4, 256)),
     ("edge_buffer", (2, 4, 8, 16, 32)), ("program_rows", (16, 1 << 14)), ("tensors", (8, 1024)),
+    ("row_counts", (16, 1024)),
     ("memory_latency", (1, 1024))])
 def test_ends_of_ranges(field, ends):
     for value in ends:
@@ -119,7 +122,7 @@ def test_figures_are_of_these_presets():
     """The documents' figures were measured on these presets: measure again what has changed."""
     text = json.dumps({"": Config().to_dict(), **{
         name: config.to_dict() for name, config in PRESETS.items()}}, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "56d79e95208d9ff1"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "78b0fbed98118348"
 
 
 @pytest.mark.parametrize(("config", "derived"), [
@@ -172,8 +175,8 @@ def test_every_field_changes_the_hash():
     changes = {"dimensions": 3, "lanes": 8, "planes": 2, "eject": 2, "buffer_depth": 8,
                "element_width": 8, "accumulator_rows": 512, "weight_rows": 1024,
                "channel_words": 65536, "operand_words": 512, "bypass_rows": 256, "read_buffer": 64,
-               "edge_buffer": 4, "program_rows": 256, "tensors": 32, "adam": False,
-               "memory_latency": 2, "memory_stalls": True}
+               "edge_buffer": 4, "program_rows": 256, "tensors": 32, "row_counts": 32,
+               "adam": False, "memory_latency": 2, "memory_stalls": True}
     assert changes.keys() == Config().to_dict().keys()
     hashes = [Config().hash, *(Config().replace(**{name: value}).hash
                                for name, value in changes.items())]
