@@ -172,12 +172,13 @@ class _Checks:
         name = self._start(Listing.INDEX, entry["address"])
         matrix, entries = self._job.regions[FEATURES], []
         group = self._config.row_numbers + 1  # and the word of the numbers
-        for image in self._job.images:
+        number = entry["vertices"] - self._job.row_entries[0]
+        for counts, image in zip(self._job.row_table, self._job.images, strict=True):
+            if counts[number] <= entry["row_start"]:
+                continue  # a core without rows there reads nothing
             words = dict(image)
             index = np.ascontiguousarray(words[name]).view("<u4").reshape(-1, 2).astype(int)
             index = index[:entry["panels"]]
-            if len(words[FEATURES]) == 0:
-                continue  # a core without rows reads nothing
             first, counts = index.T
             if len(index) < entry["panels"] or (counts < _LEAST_WORDS).any() or (
                     first < matrix.address).any() or (

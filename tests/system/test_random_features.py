@@ -52,7 +52,7 @@ def features(draw, vertices, lanes, operand_words, columns):
 def trainings(draw):
     """A small network on random features, on any of the chips."""
     config, most = draw(st.sampled_from(list(CONFIGS.values())))
-    # Beyond as many rows as the accumulators have, all words are stored.
+    # About as many rows as the accumulators have: one strip, or two.
     most_vertices = config.cores * config.accumulator_rows
     vertices = draw(st.integers(most_vertices // 2, most_vertices + 3) | st.integers(1, 20))
     columns = draw(st.integers(most // 2, most) | st.integers(1, 20))
