@@ -173,8 +173,8 @@ class _Checks:
         matrix, entries = self._job.regions[FEATURES], []
         group = self._config.row_numbers + 1  # and the word of the numbers
         number = entry["vertices"] - self._job.row_entries[0]
-        for counts, image in zip(self._job.row_table, self._job.images, strict=True):
-            if counts[number] <= entry["row_start"]:
+        for rows, image in zip(self._job.row_table, self._job.images, strict=True):
+            if rows[number] <= entry["row_start"]:
                 continue  # a core without rows there reads nothing
             words = dict(image)
             index = np.ascontiguousarray(words[name]).view("<u4").reshape(-1, 2).astype(int)
