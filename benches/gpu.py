@@ -163,7 +163,7 @@ def _predict_step(title: str, graph: LargeGraph) -> tuple[list[Figure], float]:
     energy = step_energy(step.work, mean_hops(workload), BOARD, external=target.external)
     seconds = target.seconds(step.cycles, BOARD)
     title = f"{title}, preset {target.preset}"
-    shortages = ", and ".join(text.partition(":")[0] for text in step.shortages)
+    shortages = ", and ".join(str(one).partition(":")[0] for one in step.shortages)
     does_not_fit = f", which does not fit: {shortages}" if shortages else ""
     return [
         Figure(name=f"{title}: predicted step{does_not_fit}", value=step.cycles, unit="cycles"),

@@ -96,7 +96,7 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         print_json({
             "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
             "limit": prediction.limit, "chain": prediction.chain,
-            "shortages": prediction.shortages, "work": prediction.work,
+            "shortages": [*map(str, prediction.shortages)], "work": prediction.work,
             "phases": [{"name": str(phase.name), "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
     else:

@@ -89,7 +89,7 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
                        twice=plan.twice, kept=pieces, feature_rows=plan.feature_rows)
     memory = layout.memory
     features.place(memory, layout.first_panels)
-    memory.check(dict.fromkeys(memory.regions, _SMALLER_SAMPLES) if capacity else {})
+    memory.check(_SMALLER_SAMPLES if capacity else "")
 
     images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)

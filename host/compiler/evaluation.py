@@ -132,7 +132,7 @@ def _compile(model: InitialModel, config: Config, layers: range,
     memory = layout.memory
     if features:
         features.place(memory, (0,))
-    memory.check({})
+    memory.check()
     images = plan.images(sample, sample, memory.regions)
     if features:
         features.fill(memory, images)

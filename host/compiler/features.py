@@ -12,7 +12,7 @@ from hypercast.host.compiler.images import Image
 from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index_name
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_panels
-from hypercast.host.compiler.sparse_words import SparseWords, index_words
+from hypercast.host.compiler.sparse_words import SparseWords, index_words, nonzero_words
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
@@ -52,12 +52,13 @@ class Features:
                        for core in range(config.cores)]
         self._firsts = range(0, max(rows, 1), config.accumulator_rows)  # rows of strips
         self._sparse: list[list[SparseWords]] | None = None  # of cores, of strips
-        if word_sparse and AGGREGATE_FIRST not in model.network.feature_orders:
+        # A bound is asked first: packing words takes long where few are zero.
+        most = rows * self._panels - len(self._firsts) * index_words(self._panels, config)
+        if word_sparse and AGGREGATE_FIRST not in model.network.feature_orders and all(
+                nonzero_words(part, config.lanes).sum() < most for part in self._parts):
             sparse = [[SparseWords.of(part[first:first + config.accumulator_rows], config)
                        for first in self._firsts] for part in self._parts]
-            read = max(sum(len(strip.words) for strip in strips) for strips in sparse)
-            lists = len(self._firsts) * index_words(self._panels, config)
-            if read + lists < rows * self._panels:
+            if max(sum(len(strip.words) for strip in strips) for strips in sparse) < most:
                 self._sparse = sparse
         self._indices: list[tuple[Region, int, int, int]] = []  # strip, first panel, panels
 

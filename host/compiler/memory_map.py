@@ -4,7 +4,7 @@
 All cores use the same addresses; only row counts differ. Nothing is ever stored transposed.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -20,7 +20,7 @@ __all__ = [
     "Listing",
     "MemoryMap",
     "Region",
-    "describe_shortage",
+    "find_shortage",
     "index_name",
     "remedy",
     "require_capacity",
@@ -41,7 +41,19 @@ _OTHERWISE = {"tensors": "use fewer layers, or more boards that have some layers
 
 
 class CapacityError(InputError):
-    """A problem does not fit the configuration; says what, and which field to raise."""
+    """A problem does not fit the configuration; says what, and which field to raise.
+
+    Attributes
+    ----------
+    field : str
+        A field of the configuration that is too small; empty if it is not that alone.
+    needed : int
+        The least value that would do.
+    """
+
+    def __init__(self, text: str, *, field: str = "", needed: int = 0) -> None:
+        super().__init__(text)
+        self.field, self.needed = field, needed
 
 
 def suggest(config: Config, field: str, needed: int, way: str = "-P") -> str:
@@ -86,17 +98,19 @@ def require_capacity(config: Config, field: str, needed: int, why: str,
     CapacityError
         If it is below ``needed``; names a value that is not, if the design supports one.
     """
-    if shortage := describe_shortage(config, field, needed, why, otherwise):
-        raise CapacityError(shortage)
+    if shortage := find_shortage(config, field, needed, why, otherwise):
+        raise shortage
 
 
-def describe_shortage(config: Config, field: str, needed: int, why: str,
-                      otherwise: str = "") -> str:
-    """What is too small, and the remedy, as text; empty if ``require_capacity`` raises nothing."""
+def find_shortage(config: Config, field: str, needed: int, why: str,
+                  otherwise: str = "") -> CapacityError | None:
+    """What ``require_capacity`` raises, or None."""
     if needed <= getattr(config, field):
-        return ""
-    return (f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
-            f"{remedy(config, field, needed)}{otherwise and f'; or {otherwise}'}")
+        return None
+    return CapacityError(
+        f"{field} is {getattr(config, field)}, but {needed} are needed: {why}; "
+        f"{remedy(config, field, needed)}{otherwise and f'; or {otherwise}'}",
+        field=field, needed=needed)
 
 
 class Listing(StrEnum):
@@ -222,13 +236,13 @@ class MemoryMap:
         """Words of each channel that are allocated."""
         return self._used[0], self._used[1]
 
-    def check(self, remedies: Mapping[str, str]) -> None:
+    def check(self, otherwise: str = "") -> None:
         """Compare what was allocated with the channels' size.
 
         Parameters
         ----------
-        remedies : dict
-            How a region can be made smaller, as text by its name.
+        otherwise : str
+            Another remedy than larger channels, if there is one.
 
         Raises
         ------
@@ -242,7 +256,7 @@ class MemoryMap:
         require_capacity(
             self._config, "channel_words", used,
             f"memory channel {channel} of a core holds that many words, {largest.words} of them "
-            f"of {largest.name}", remedies.get(largest.name, ""))
+            f"of {largest.name}", otherwise)
 
     def __getitem__(self, name: str) -> Region:
         return self.regions[name]

@@ -51,10 +51,10 @@ class LeftOperand:
 
         It has a place in the operand buffer only if it is one strip.
         """
-        cores, strips, _ = words.shape
-        sizes = np.add.reduceat(words.reshape(cores, -1), firsts, axis=1).max(axis=0)
-        return cls(name=name, firsts=tuple(firsts),
-                   sizes=tuple(sizes.tolist()) if strips == 1 else ())
+        if words.shape[1] > 1:
+            return cls(name=name, firsts=tuple(firsts), sizes=())
+        sizes = np.add.reduceat(words[:, 0], firsts, axis=1).max(axis=0)
+        return cls(name=name, firsts=tuple(firsts), sizes=tuple(sizes.tolist()))
 
     @property
     def total(self) -> int:

@@ -123,7 +123,7 @@ def compile_pieces(model: InitialModel, config: Config, *, layers: range = range
     memory, firsts = layout.memory, layout.first_panels if features else []
     if features:
         features.place(memory, firsts)
-    memory.check({})
+    memory.check()
     images = plan.images(sample, sample, memory.regions)
     if features:
         features.fill(memory, images)

@@ -196,7 +196,7 @@ class SamplePlan:
             for strip, plain in strips:
                 entry, messages = rows[edges.source].entry, plain
                 if len(strips) > 1:
-                    entry, messages = self._name_rows(edges.name, strip, plain, entry)
+                    entry, messages = self._choose_list(edges.name, strip, plain, entry)
                 sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
                          Listing.EDGE_SET: self._set_words(messages)}
                 lists, sets = (
@@ -211,13 +211,16 @@ class SamplePlan:
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in strips])
 
-    def _name_rows(self, name: str, strip: Strip, messages: Messages,
-                   entry: int) -> tuple[int, Messages]:
+    def _choose_list(self, name: str, strip: Strip, messages: Messages,
+                     entry: int) -> tuple[int, Messages]:
         """Entry of the row table, and messages, of a strip: rows are named if that is faster.
 
-        Samples that take turns in one place have lists of any length.
+        Samples that take turns in one place have lists of any length, and lists of resident
+        features name rows already.
         """
-        if self.capacity or self._ahead or not Timing(self._config).prefers_names(messages.load):
+        if self.capacity or self._ahead or self._resident:
+            return entry, messages
+        if not Timing(self._config).prefers_names(messages.load):
             return entry, messages
         key, named = (name, strip.first), messages.name_rows()
         own = self._table.entry(key, named.load.rows)

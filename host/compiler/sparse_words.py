@@ -13,11 +13,11 @@ import scipy.sparse
 
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_records, pack_rows
-from hypercast.reference.array_types import IntArray, IntMatrix
+from hypercast.reference.array_types import FloatMatrix, IntArray, IntMatrix
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import ROW_NUMBER_WIDTH
 
-__all__ = ["MAXIMUM_ROWS", "SparseWords", "index_words"]
+__all__ = ["MAXIMUM_ROWS", "SparseWords", "index_words", "nonzero_words"]
 
 #: Rows of a core that a row number in memory can tell apart; stored plus one, zero is none.
 MAXIMUM_ROWS = (1 << ROW_NUMBER_WIDTH) - 1
@@ -29,6 +29,33 @@ _ENTRY = 64
 def index_words(panels: int, config: Config) -> int:
     """Memory words of an index of ``panels`` entries."""
     return -(-panels * _ENTRY // config.word_width)
+
+
+def nonzero_words(matrix: FloatMatrix | IntMatrix, lanes: int) -> IntArray:
+    """Words of each panel that are not all zero.
+
+    Parameters
+    ----------
+    matrix : (rows, columns) array or scipy.sparse array
+        Elements; a sparse one is never made dense.
+    lanes : int
+        Elements of a word.
+
+    Returns
+    -------
+    numpy.ndarray
+        (panels,) int64.
+    """
+    panels = -(-matrix.shape[1] // lanes)
+    if isinstance(matrix, scipy.sparse.sparray):
+        entries = scipy.sparse.coo_array(matrix)
+        rows, columns = (one[entries.data != 0].astype(np.int64) for one in entries.coords)
+        words = np.unique(rows * panels + columns // lanes)
+        found: IntArray = np.bincount(words % panels, minlength=panels)
+        return found
+    starts = np.arange(0, matrix.shape[1], lanes)
+    found = np.count_nonzero(np.logical_or.reduceat(matrix != 0, starts, axis=1), axis=0)
+    return found
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -273,9 +273,7 @@ class Timing:
     def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
                  channel: int, *, reading: bool, bypassed: bool = False,
                  sums: bool = False, ranked: bool = False, row_start: int = 0) -> Duration:
-        """GRADIENT of weights: a tile's rows are sent while the next one streams.
-
-        Of the rows of a strip, from ``row_start`` on.
+        """GRADIENT of a strip's rows, from ``row_start`` on: a tile is sent while the next streams.
 
         ``reading`` its left operand from memory, whose rows' ranks are read for each tile if they
         are ``ranked``; its right one unless that was ``bypassed``.

@@ -7,10 +7,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.sparse_words import index_words
+from hypercast.host.compiler.sparse_words import index_words, nonzero_words
 from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.orders import choose_orders
@@ -124,17 +123,7 @@ def panel_words(features: FloatMatrix) -> IntArray:
     numpy.ndarray
         (panels,) int64.
     """
-    lanes = YARDSTICK.lanes
-    panels = -(-features.shape[1] // lanes)
-    if isinstance(features, scipy.sparse.sparray):
-        entries = scipy.sparse.coo_array(features)
-        rows, columns = (one[entries.data != 0].astype(np.int64) for one in entries.coords)
-        words = np.unique(rows * panels + columns // lanes)
-        found: IntArray = np.bincount(words % panels, minlength=panels)
-        return found
-    starts = np.arange(0, features.shape[1], lanes)
-    found = np.count_nonzero(np.logical_or.reduceat(features != 0, starts, axis=1), axis=0)
-    return found
+    return nonzero_words(features, YARDSTICK.lanes)
 
 
 def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:

@@ -16,7 +16,7 @@ from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import NEXT_ENTRIES, Layout
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.lowering import Program, fit_program
-from hypercast.host.compiler.memory_map import describe_shortage
+from hypercast.host.compiler.memory_map import CapacityError, find_shortage
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
@@ -81,7 +81,7 @@ class Prediction:
         What it consists of.
     work : dict
         Counter to its value, all cores together.
-    shortages : list of str
+    shortages : list of CapacityError
         Why the step cannot be loaded, and the remedies. Words of memory are counted for SGD, and
         with one set of edges for both passes, so an empty list does not promise that all fits.
     workload : Workload
@@ -93,7 +93,7 @@ class Prediction:
     cycles: int
     phases: list[PredictedPhase]
     work: dict[str, int]
-    shortages: list[str]
+    shortages: list[CapacityError]
     workload: Workload = field(compare=False, repr=False)
     tiling: Tiling = field(compare=False, repr=False)
 
@@ -119,9 +119,7 @@ class Prediction:
         Of this step's instructions, in any order. Another ``tiling`` has other instructions.
         """
         schedule = KeptSchedule()
-        table = RowTable(self.workload.config)
-        vertices = Vertices.of_layers(self.workload.vertices, self.workload.config, table)
-        program = _program(self.workload, vertices, table, schedule, self.tiling)
+        program = _program(self.workload, schedule, self.tiling)
         entries = _emit(program, self.workload)
         return chain_cycles(schedule.programs[entries["train"]])
 
@@ -136,10 +134,9 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    table = RowTable(workload.config)
-    vertices = Vertices.of_layers(workload.vertices, workload.config, table)
+    vertices = Vertices.of_layers(workload.vertices, workload.config, RowTable(workload.config))
     program, entries = fit_program(
-        lambda tiling, schedule: _program(workload, vertices, table, schedule, tiling),
+        lambda tiling, schedule: _program(workload, schedule, tiling),
         lambda program: _emit(program, workload), workload.config, vertices, trials)
     issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
     named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
@@ -154,7 +151,7 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
                       tiling=program.emitter.operands.tiling)
 
 
-def _find_shortages(program: Program, workload: Workload) -> list[str]:
+def _find_shortages(program: Program, workload: Workload) -> list[CapacityError]:
     """What the configuration has too little of, for a program and what lies in memory."""
     config, emitter = workload.config, program.emitter
     used = [0, 0]
@@ -175,7 +172,7 @@ def _find_shortages(program: Program, workload: Workload) -> list[str]:
     needs = (("program_rows", program.rows, "the program has that many instructions"),
              ("channel_words", max(used),
               f"memory channel {channel} of a core holds that many words at least"))
-    return [text for need in needs if (text := describe_shortage(config, *need))]
+    return [shortage for need in needs if (shortage := find_shortage(config, *need))]
 
 
 def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
@@ -183,9 +180,7 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
 
     The last layer's way forward ends with the loss.
     """
-    table = RowTable(workload.config)
-    program = _program(workload, Vertices.of_layers(workload.vertices, workload.config, table),
-                       table, Schedule(trials=1))
+    program = _program(workload, Schedule(trials=1))
     program.layer_alone(number)
     issued = program.emitter.schedule.issued
     halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
@@ -208,10 +203,10 @@ def _emit(program: Program, workload: Workload) -> dict[str, int]:
     return entries
 
 
-def _program(workload: Workload, vertices: Sequence[Vertices], table: RowTable, schedule: Schedule,
-             tiling: Tiling = PLAIN) -> Program:
+def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> Program:
     """A program on the compiler's layout, but for edges and sparse features."""
-    config, network = workload.config, workload.network
+    config, network, table = workload.config, workload.network, RowTable(workload.config)
+    vertices = Vertices.of_layers(workload.vertices, config, table)
     words = workload.words if workload.combines_first else None
     layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
     region = layout.memory.matrix(FEATURES, 0, network.features)

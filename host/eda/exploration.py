@@ -7,7 +7,6 @@ model's, area is the area model's.
 """
 
 import itertools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -40,8 +39,6 @@ _SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 
 BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
 #: Fields that are raised where a step does not fit.
 _CAPACITIES = ("weight_rows", "channel_words", "program_rows", "tensors")
-#: The field that a refusal of the compiler names, and the least value that would do.
-_SHORTAGE = re.compile(r"(\w+) is \d+, but (\d+) are needed")
 #: Fields that decide the sizes of memories.
 _SIZES = (*BUFFERS, *_CAPACITIES)
 #: What the estimates grow with, whatever a configuration is: memories may become another kind of
@@ -221,7 +218,7 @@ class _Search:
         try:
             workload, prediction, seconds = self._predict(config)
         except CapacityError as error:
-            return self._raise_field(config, str(error))
+            return self._raise_field(config, error)
         if any(one.seconds <= seconds and self._contains(config, one.config)
                for one in self.found.values()):
             return None
@@ -265,14 +262,13 @@ class _Search:
         self._no_room[config.hash] = reason
         self.reason = self.reason or reason
 
-    def _raise_field(self, config: Config, reason: str) -> Candidate | None:
+    def _raise_field(self, config: Config, shortage: CapacityError) -> Candidate | None:
         """The candidate with as much as is needed of what there is too little of.
 
         If that cannot be had, a configuration that the board has room for is refused.
         """
-        shortage = _SHORTAGE.match(reason)
-        if shortage and shortage[1] in _CAPACITIES and shortage[1] not in self._fixed:
-            field, needed = shortage[1], int(shortage[2])
+        reason, field, needed = str(shortage), shortage.field, shortage.needed
+        if field in _CAPACITIES and field not in self._fixed:
             sufficient = 1 << (needed - 1).bit_length()
             try:
                 raised = config.replace(**{field: sufficient})
@@ -299,7 +295,7 @@ class _Search:
         require_room(workload)
         prediction = predict(workload)
         if prediction.shortages:
-            raise CapacityError(prediction.shortages[0])
+            raise prediction.shortages[0]
         return workload, prediction, self._target.seconds(prediction.cycles, config)
 
     def improve(self, best: Candidate) -> None:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from hypercast.host.compiler import features
 from hypercast.host.compiler.features import Features, fill_dense
 from hypercast.host.compiler.memory_map import Listing, MemoryMap, index_name
 from hypercast.host.compiler.operand_map import LeftOperand
@@ -124,3 +125,11 @@ def test_sparse_words_of_strips(form, vertices):
                     assert np.array_equal(words, columns[numbers])
                     assert words.sum() == columns.sum()
                     assert found.words[core, number, panel] == len(numbers)
+
+
+@pytest.mark.parametrize("rows", [20, 40])
+def test_features_of_few_zeros_are_not_packed(rows, monkeypatch):
+    monkeypatch.setattr(features, "SparseWords", None)
+    model = SimpleNamespace(network=Network.of_widths([9, 4, 2]),
+                            sample=SimpleNamespace(features=Mantissas(np.ones((2 * rows, 9)), 0)))
+    assert Features(model, rows, SMALL.replace(accumulator_rows=16)).words is None

@@ -43,7 +43,7 @@ def test_regions_follow_each_other():
     assert [one.tensor for one in (features, hidden, logits, packed, labels, others)] == [
         "X", "H1", "Z2", "mask1", None, None]
     assert (labels.listing, others.listing) == (None, Listing.SEND_LIST)
-    memory.check({})
+    memory.check()
 
 
 @pytest.mark.parametrize(("words", "enough"), [(256, True), (257, False)])
@@ -53,12 +53,12 @@ def test_a_channel_is_full(words, enough):
     memory.words("large", 1, words - 56)
     memory.words("elsewhere", 0, 256)
     if enough:
-        memory.check({})
+        memory.check()
         return
     with pytest.raises(CapacityError, match=r"channel_words is 256, but 257 are needed: memory "
                        r"channel 1 of a core holds that many words, 201 of them of large; raise "
                        r"channel_words to 512 \(-P channel_words=512\); or fewer$"):
-        memory.check({"large": "fewer", "small": "none"})
+        memory.check("fewer")
 
 
 @pytest.mark.parametrize(("needed", "value"), [(17, 32), (32, 32), (33, 64), (65536, 65536)])

@@ -14,6 +14,7 @@ from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.named_rows import NamedRows
 from hypercast.host.compiler.sample_plan import _SLACK, Capacity, SamplePlan
+from hypercast.host.compiler.timing import Timing
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
 from hypercast.host.runtime.alone_chip import AloneChip
@@ -300,3 +301,19 @@ def test_another_exponent_of_edge_weights_is_another_sample():
         for image, expected in zip(images, plain, strict=True):
             for (_, words), (_, expected_words) in zip(image, expected, strict=True):
                 np.testing.assert_array_equal(words, expected_words)
+
+
+def test_lists_of_resident_features_name_rows_once(monkeypatch):
+    """However many strips their sums have, and whatever is faster."""
+    monkeypatch.setattr(Timing, "prefers_names", lambda timing, load: True)
+    network, (small, _) = samples_of(60, 10)
+    model = InitialModel.of(network.with_orders([AGGREGATE_FIRST] * 2), RECIPE, small)
+    config = CONFIG.replace(accumulator_rows=16, channel_words=8192)
+    [one, other] = (compile_job(model, config, resident=True, **capacity)
+                    for capacity in ({}, {"capacity": Capacity.of([small])}))
+    names = [name for name, _ in one.images[0] if name.startswith("send list")]
+    assert len(names) > 1
+    for first, second in zip(one.images, other.images, strict=True):
+        found, expected = dict(first), dict(second)
+        for name in names:
+            assert np.array_equal(found[name], expected[name])

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from hypercast.boards.fpga import FPGAS
-from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.memory_map import CapacityError, find_shortage, require_capacity
 from hypercast.host.eda import exploration
 from hypercast.host.eda.exploration import Candidate, explore, pareto, require_room
 from hypercast.host.eda.step_workloads import StatisticSteps
@@ -36,8 +36,7 @@ TARGET = _Target(name="board", fpga=FPGAS["XCVU37P"], family="ultrascale+", cloc
 def machine(monkeypatch):
     """Cycles fall with lanes, cores and operand words up to 1,024; 512 weight rows are needed."""
     def predict(config):
-        if config.weight_rows < 512:
-            raise CapacityError(f"weight_rows is {config.weight_rows}, but 512 are needed")
+        require_capacity(config, "weight_rows", 512, "why")
         return SimpleNamespace(work={}, shortages=[], cycles=1_000_000 // (
             config.lanes * config.cores * min(config.operand_words, 1_024)))
 
@@ -128,9 +127,8 @@ def test_what_cannot_be_loaded_is_refused_and_never_a_candidate(machine, monkeyp
     """Chips of more than 16 lanes in all are faster, but lack something."""
     def lack(workload):
         config = workload.config
-        if config.lanes * config.cores > 16 and getattr(config, field) < 1024:
-            raise CapacityError(f"{field} is {getattr(config, field)}, but 1000 are needed: so it "
-                                f"is; raise {field} to 1024 (-P {field}=1024)")
+        if config.lanes * config.cores > 16:
+            require_capacity(config, field, 1000, "so it is")
 
     monkeypatch.setattr(exploration, "require_room", lack)
     raised = explore(TARGET, machine, {})
@@ -151,9 +149,9 @@ def test_a_board_without_room_for_what_is_lacking_is_named(machine, monkeypatch)
 
     def predict(workload):
         config = workload.config
-        return SimpleNamespace(work={}, cycles=1_000 // config.lanes, shortages=[] if config.lanes
-                               < 8 or config.program_rows > 1500 else [
-            f"program_rows is {config.program_rows}, but 1500 are needed: why; a remedy"])
+        shortage = config.lanes >= 8 and find_shortage(config, "program_rows", 1500, "why")
+        return SimpleNamespace(work={}, cycles=1_000 // config.lanes,
+                               shortages=[shortage] if shortage else [])
 
     monkeypatch.setattr(exploration, "predict", predict)
     found = explore(replace(TARGET, check=check), machine, {"dimensions": 1})
