@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Proof, before training, that no accumulator of the chip can overflow."""
+"""Proof, before training, that no accumulator of the chip can overflow.
+
+Except by the sums over all vertices, of gradients: ``StepSums.check``, and the chip, find out if
+one of them did.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +11,7 @@ from hypercast.errors import InputError
 from hypercast.reference.array_types import IntMatrix
 from hypercast.reference.network import Network
 from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term, step_graph
-from hypercast.reference.tensor import FEATURES, ONE, Kind, Tensor
+from hypercast.reference.tensor import FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["accumulator_bounds", "check_accumulators", "gradient_bounds"]
@@ -17,6 +21,8 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
                        element_width: int, root_weight: int = 0, *,
                        trained: bool = True) -> dict[str, int]:
     """Largest magnitude that each kind of accumulator could reach, by the terms that it sums.
+
+    Not of those that sum gradients over the vertices: ``gradient_bounds``.
 
     A sum is bounded by the sum of its terms' magnitudes, whatever the order. Known mantissas (edge
     weights and input features) count with their own values, all others with the largest.
@@ -55,13 +61,6 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
         what = _what(node)
         bounds[what] = max(bounds.get(what, 0), (bias if node.bias else 0) + sum(
             bound(term, backward=node.backward) for term in node.terms))
-    if trained:
-        gradients = gradient_bounds(network, features, element_width,
-                                    [features.shape[0], *(matrix.shape[0] for matrix in matrices)])
-        for name, reach in gradients.items():
-            what = f"sum of a {'bias' if name.kind == Kind.BIAS else 'weight'} gradient of layer " \
-                   f"{name.layer} over the vertices"
-            bounds[what] = max(bounds.get(what, 0), reach)
     return bounds
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Carries out the nodes of a step graph, in integers or in real numbers."""
 
+import functools
 from collections.abc import Sequence
 from typing import Generic, NamedTuple, Protocol, TypeVar
 
@@ -19,6 +20,8 @@ from hypercast.reference.tensor import EDGES, Kind, Tensor
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
 _ALL_ROWS = AllRows()
+#: Terms of a product's sum at a time: of ``2**30`` each, they add up to ``2**52`` at most.
+_EXACT_TERMS = 1 << 22
 #: Elements of tensors: integers, or the real numbers that they stand for.
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -72,15 +75,17 @@ class Gradient(NamedTuple, Generic[Number]):
 
 def _product(a: npt.NDArray[Number] | SparseArray,
              b: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
-    """Exact product of integer matrices; ``check_accumulators`` has bounded its sums.
+    """Exact product of matrices of elements of at most 16 bits.
 
-    They fit in 48 bits and a float64 holds 53, so a dense product may use the fast BLAS.
+    A dense product uses the fast BLAS, as a float64 holds the sum of ``_EXACT_TERMS`` products.
     """
     if isinstance(a, scipy.sparse.csr_array | scipy.sparse.csc_array):
         return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    dense: npt.NDArray[Number] = float_product(a.astype(np.float64), b.astype(np.float64)).astype(
-        np.result_type(a, b))
-    return dense
+    parts: list[npt.NDArray[Number]] = [
+        float_product(a[..., first:first + _EXACT_TERMS].astype(np.float64),
+                      b[first:first + _EXACT_TERMS].astype(np.float64)).astype(np.result_type(a, b))
+        for first in range(0, max(1, a.shape[-1]), _EXACT_TERMS)]
+    return functools.reduce(np.add, parts)
 
 
 class FixedLayers(Generic[Number]):

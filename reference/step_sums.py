@@ -56,8 +56,8 @@ class StepSums:
             if bit_length(gradient) >= accumulator_width:
                 raise AccumulatorError(
                     f"the gradient of {name} takes more than the {accumulator_width} bits of an "
-                    f"accumulator, summed over the samples of a step; take fewer micro_batches, "
-                    f"or smaller samples")
+                    f"accumulator, summed over the vertices of a step; take fewer micro_batches, "
+                    f"smaller samples, or element_width 8")
 
     @staticmethod
     def total(parts: Iterable["StepSums"]) -> "StepSums":

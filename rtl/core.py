@@ -26,7 +26,7 @@ from hypercast.rtl.layouts import (
     flit,
 )
 from hypercast.rtl.lib.stream_merge import StreamMerge
-from hypercast.rtl.limits import PEAK_WIDTH
+from hypercast.rtl.limits import ERROR_WIDTH, PEAK_WIDTH
 from hypercast.rtl.memory.axi4 import Axi4, offset_width
 from hypercast.rtl.memory.axi_channel import AxiChannel
 from hypercast.rtl.memory.read_crossbar import ReadCrossbar
@@ -68,7 +68,7 @@ def core_signature(config: Config, *, external: bool = False,
         "clear": In(1),
         "busy": Out(WAITS_WIDTH),
         "peak": Out(PEAK_WIDTH),
-        "error": Out(3),
+        "error": Out(ERROR_WIDTH),
         "progress": Out(1),
         **host,
         **memory,
@@ -106,9 +106,10 @@ class Core(wiring.Component):
     peak : Out(PEAK_WIDTH)
         Bit length of the largest magnitude the vector unit's last instruction requantized; valid
         while its busy bit is low.
-    error : Out(3)
+    error : Out(ERROR_WIDTH)
         Bit 0 is high for a cycle when a flit arrived that no instruction announced, bit 1 when
-        something wrong came over a link, bit 2 when a memory failed or a word in it had changed.
+        something wrong came over a link, bit 2 when a memory failed or a word in it had changed,
+        bit 3 when a sum did not fit an accumulator.
     progress : Out(1)
         High for a cycle when a flit, a memory word or an operand of the array moved.
     request, request_valid : In
@@ -270,7 +271,7 @@ class Core(wiring.Component):
             *(self.busy[engine].eq(value) for engine, value in busy.items()),
             self.peak.eq(vector.peak),
             self.error.eq(Cat(receiver.error | weights.error, router.faults.any(),
-                              Cat(faults.values()).any())),
+                              Cat(faults.values()).any(), receiver.overflow)),
             self.progress.eq(Cat(
                 sent, received, router.sent, reads.read_words, writes.written,
                 array.words).any()),

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import WAITS_WIDTH
 from hypercast.rtl.layouts import CONTROL, HostRequest, Issue, bulk_request
+from hypercast.rtl.limits import ERROR_WIDTH
 
 __all__ = ["DebugTap"]
 
@@ -46,8 +47,8 @@ class DebugTap(wiring.Component):
         super().__init__({
             "issue": In(Issue), "issue_valid": In(1), "clear": In(1),
             "request": In(bulk_request(config) if bulk else HostRequest), "request_valid": In(1),
-            "busy": In(WAITS_WIDTH).array(config.cores), "error": In(3).array(config.cores),
-            "progress": In(1).array(config.cores),
+            "busy": In(WAITS_WIDTH).array(config.cores),
+            "error": In(ERROR_WIDTH).array(config.cores), "progress": In(1).array(config.cores),
         })
         self._watched = {
             "start": self.clear, "issued": self.issue_valid,

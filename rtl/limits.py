@@ -5,10 +5,10 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.isa import CLASSES_WIDTH
 
 __all__ = [
-    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ISSUE_CYCLES", "OUTSTANDING",
-    "PATIENCE", "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES",
-    "VECTOR_TURNAROUND", "array_cycles", "bursts_under_way", "group_size", "refill_words",
-    "row_interval",
+    "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ERROR_WIDTH",
+    "ISSUE_CYCLES", "OUTSTANDING", "PATIENCE", "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES",
+    "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles", "bursts_under_way", "group_size",
+    "refill_words", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -20,6 +20,8 @@ CLASSES = 1 << CLASSES_WIDTH - 1
 #: Cycles without any movement after which a program counts as stuck. The longest that nothing moves
 #: in a sound chip is a memory's latency, at most 1024 cycles and a refresh.
 PATIENCE = 1 << 14
+#: Bits of the errors that a core reports.
+ERROR_WIDTH = 4
 #: Bits of a peak: of the bit length of a magnitude.
 PEAK_WIDTH = 6
 #: Cycles between the issues of two instructions, at least.

@@ -85,6 +85,7 @@ class Error(_Flags):
                    "`..._faults` of the cores say where")
     PROGRAM = 256, "An instruction, or an entry of the exponent file, had changed in its memory"
     RUNAWAY = 512, "Something moved in more cycles than `limit` allows: it would not have ended"
+    ACCUMULATOR = 1024, "A sum over vertices did not fit its accumulator"
 
 
 class Space(_Numbers):

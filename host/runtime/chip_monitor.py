@@ -65,6 +65,9 @@ class ChipMonitor:
         if error & (Error.EXPONENT | Error.ALIGNMENT):
             advice += (": numbers grew too large; lower the learning rate, train with adam, or "
                        "scale the features down")
+        if error & Error.ACCUMULATOR:
+            advice += (": a gradient's sum over the vertices took more bits than an accumulator "
+                       "has; train on samples, which have fewer vertices, or with element_width 8")
         if error & Error.LINK:
             faults = self.counters()["link_faults"]
             cores = ", ".join(str(core) for core, count in enumerate(faults) if count)
@@ -81,7 +84,7 @@ class ChipMonitor:
         if error & Error.RUNAWAY:
             advice += (": something moved in more cycles than in any run of this program: what has "
                        "to run before it did not, or what it reads is not what was loaded")
-        if error & (Error.LINK | Error.STALLED | Error.NETWORK | Error.RUNAWAY):
+        if error & (Error.LINK | Error.STALLED | Error.NETWORK | Error.RUNAWAY | Error.ACCUMULATOR):
             advice += "; results are void, load the device again, which resets it"
         return advice
 

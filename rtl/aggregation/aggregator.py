@@ -47,6 +47,8 @@ class Aggregator(wiring.Component):
         cycles after ``edge_added`` or ``digit_added``, or later.
     edge_added, digit_added : Out(1)
         High in the cycle in which an edge or digit is added.
+    overflow : Out(1)
+        High for a cycle if a sum did not fit its accumulator.
     starved : Out(1)
         High while an AGGREGATE flit waits for an edge.
     """
@@ -65,6 +67,7 @@ class Aggregator(wiring.Component):
             "drain": In(AccumulatorPort(config)),
             "edge_added": Out(1),
             "digit_added": Out(1),
+            "overflow": Out(1),
             "starved": Out(1),
         })
 
@@ -161,6 +164,7 @@ class Aggregator(wiring.Component):
             drained.eq(drain.enable),
             drain.valid.eq(drained),
             drain.data.eq(accumulators.data),
+            self.overflow.eq(accumulators.overflow),
         ]
         m.d.comb += [
             accumulators.enable.eq(drain.enable | steps[1].valid),

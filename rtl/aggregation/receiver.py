@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Module, Signal
+from amaranth.hdl import Cat, Const, Module, Signal, signed
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -49,6 +49,8 @@ class Receiver(wiring.Component):
         High from the cycle after ``reduce_start`` until a drain sees all expected digits added.
     error : Out(1)
         High for a cycle when a REDUCE flit came that no GRADIENT announced.
+    overflow : Out(1)
+        High for a cycle if a sum did not fit an accumulator, or its aggregators' sum if drained.
     flits : array of In(stream of flit)
         One per aggregator; ``ready`` comes from a register.
     edges : Out(ReadPort)
@@ -74,6 +76,7 @@ class Receiver(wiring.Component):
             "busy": Out(1),
             "reduction_busy": Out(1),
             "error": Out(1),
+            "overflow": Out(1),
             "flits": In(stream.Signature(flit(config))).array(config.eject),
             "edges": Out(ReadPort(config)),
             "weights": Out(stream.Signature(weight_row(config))).array(config.eject),
@@ -156,6 +159,12 @@ class Receiver(wiring.Component):
                 aggregator.drain.row.eq(self.drain.row),
             ]
         m.d.comb += self.drain.valid.eq(aggregators[0].drain.valid)
-        for element in range(self._config.lanes):
-            m.d.comb += self.drain.data[element].eq(
-                sum(aggregator.drain.data[element] for aggregator in aggregators))
+        fits = Signal(self._config.lanes)
+        for index, element in enumerate(self.drain.data):
+            total = sum(
+                (aggregator.drain.data[index] for aggregator in aggregators), Const(0, signed(1)))
+            signs = total[len(element) - 1:]
+            m.d.comb += [element.eq(total), fits[index].eq(signs.all() | ~signs.any())]
+        m.d.sync += self.overflow.eq(
+            Cat(aggregator.overflow for aggregator in aggregators).any()
+            | (self.drain.valid & ~fits.all()))

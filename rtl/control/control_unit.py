@@ -15,7 +15,7 @@ from hypercast.rtl.control.host_port import HostPort
 from hypercast.rtl.control.reset_sequence import ResetSequence
 from hypercast.rtl.isa import WAITS_WIDTH
 from hypercast.rtl.layouts import HostRequest, Issue, bulk_request, bulk_width
-from hypercast.rtl.limits import PEAK_WIDTH
+from hypercast.rtl.limits import ERROR_WIDTH, PEAK_WIDTH
 
 __all__ = ["ControlUnit", "control_signature"]
 
@@ -34,7 +34,7 @@ def control_signature(config: Config, *, bulk: bool = False) -> dict[str, wiring
         "clear": Out(1),
         "busy": In(WAITS_WIDTH).array(config.cores),
         "peak": In(PEAK_WIDTH).array(config.cores),
-        "error": In(3).array(config.cores),
+        "error": In(ERROR_WIDTH).array(config.cores),
         "progress": In(1).array(config.cores),
         "request": Out(bulk_request(config) if bulk else HostRequest),
         "request_valid": Out(1),

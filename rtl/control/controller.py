@@ -24,14 +24,14 @@ from hypercast.rtl.isa import (
     Opcode,
 )
 from hypercast.rtl.layouts import Issue
-from hypercast.rtl.limits import PEAK_WIDTH
+from hypercast.rtl.limits import ERROR_WIDTH, PEAK_WIDTH
 from hypercast.rtl.registers import Error
 
 __all__ = ["Controller"]
 
 #: Errors that stop the program; WINDOW only concerns the access that failed.
 _FATAL = (Error.OPCODE | Error.EXPONENT | Error.ALIGNMENT | Error.NETWORK | Error.LINK
-          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY)
+          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY | Error.ACCUMULATOR)
 #: An instruction, decoded: engines that must be idle, engines it makes busy, whether it is one of
 #: the vector unit's, HALT or unknown, and its dropout key.
 _DECODED = data.StructLayout({
@@ -76,9 +76,10 @@ class Controller(wiring.Component):
     clear : Out(1)
         High for one cycle after ``start``, before anything is issued: clears the cores' counters.
     busy, peak : In(WAITS_WIDTH), In(PEAK_WIDTH), one each per core
-    error, progress : In(3), In(1), one each per core
-        The cores' reports, from registers, see ``EngineStatus``. Bit 0 of ``error`` sets
-        Error.NETWORK, bit 1 Error.LINK, bit 2 Error.MEMORY, in every cycle in which it is high.
+    error, progress : In(ERROR_WIDTH), In(1), one each per core
+        The cores' reports, from registers, see ``EngineStatus``. Bits 0 to 3 of
+        ``error`` set Error.NETWORK, Error.LINK, Error.MEMORY and Error.ACCUMULATOR, in every cycle
+        in which they are high.
     """
 
     def __init__(self, config: Config) -> None:
@@ -90,7 +91,7 @@ class Controller(wiring.Component):
             "clear": Out(1),
             "busy": In(WAITS_WIDTH).array(config.cores),
             "peak": In(PEAK_WIDTH).array(config.cores),
-            "error": In(3).array(config.cores),
+            "error": In(ERROR_WIDTH).array(config.cores),
             "progress": In(1).array(config.cores),
         })
 
@@ -162,6 +163,7 @@ class Controller(wiring.Component):
                           | Mux(status.error[0], Error.NETWORK, 0)
                           | Mux(status.error[1], Error.LINK, 0)
                           | Mux(status.error[2], Error.MEMORY, 0)
+                          | Mux(status.error[3], Error.ACCUMULATOR, 0)
                           | Mux(exponents.fault, Error.PROGRAM, 0)
                           | Mux(watchdog.standstill, Error.STALLED, 0)
                           | Mux(watchdog.runaway, Error.RUNAWAY, 0)),

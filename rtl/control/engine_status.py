@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import WAITS_WIDTH, Engine
 from hypercast.rtl.lib.extremes import maximum
-from hypercast.rtl.limits import PEAK_WIDTH
+from hypercast.rtl.limits import ERROR_WIDTH, PEAK_WIDTH
 
 __all__ = ["REPORT_LATENCY", "EngineStatus"]
 
@@ -49,17 +49,17 @@ class EngineStatus(wiring.Component):
     Members
     -------
     core_busy, core_peak : In(WAITS_WIDTH), In(PEAK_WIDTH), one each per core
-    core_error, core_progress : In(3), In(1), one each per core
+    core_error, core_progress : In(ERROR_WIDTH), In(1), one each per core
         The cores' reports: engines busy (bits as ``Engine``), bit length of the vector
-        instruction's magnitude (valid when VECTOR is idle), that an unexpected flit came (bit 0), a
-        link (bit 1) or a memory (bit 2) is faulty, and that something moved.
+        instruction's magnitude (valid when VECTOR is idle), errors (bits as in ``Core``), and that
+        something moved.
     start : In(WAITS_WIDTH)
         Engines an instruction starts; issue is one cycle later.
     busy : Out(WAITS_WIDTH)
         Engines busy in any core, or just started (from one cycle after ``start``).
     peak : Out(PEAK_WIDTH)
         The largest of the cores'; valid when bit VECTOR of ``busy`` is low.
-    error : Out(3)
+    error : Out(ERROR_WIDTH)
         Any core's.
     progress : Out(1)
         Any core's.
@@ -71,12 +71,12 @@ class EngineStatus(wiring.Component):
         super().__init__({
             "core_busy": In(WAITS_WIDTH).array(config.cores),
             "core_peak": In(PEAK_WIDTH).array(config.cores),
-            "core_error": In(3).array(config.cores),
+            "core_error": In(ERROR_WIDTH).array(config.cores),
             "core_progress": In(1).array(config.cores),
             "start": In(WAITS_WIDTH),
             "busy": Out(WAITS_WIDTH),
             "peak": Out(PEAK_WIDTH),
-            "error": Out(3),
+            "error": Out(ERROR_WIDTH),
             "progress": Out(1),
         })
 

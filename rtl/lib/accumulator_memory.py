@@ -41,6 +41,8 @@ class AccumulatorMemory(wiring.Component):
     data : Out(accumulator_row(config))
         The row as it was; one cycle after ``enable``, unless it was also accessed in the cycle
         before.
+    overflow : Out(1)
+        High for a cycle, two after ``enable``, if a sum wrapped.
     """
 
     def __init__(self, config: Config, rows: int) -> None:
@@ -52,6 +54,7 @@ class AccumulatorMemory(wiring.Component):
             "row": In(range(rows)),
             "addend": In(self._shape),
             "data": Out(self._shape),
+            "overflow": Out(1),
         })
 
     def elaborate(self, platform: object) -> Module:
@@ -82,9 +85,22 @@ class AccumulatorMemory(wiring.Component):
             write.en.eq(active),
             write.addr.eq(row),
         ]
-        for total, term, old, new in zip(write.data, addend, read.data, previous, strict=True):
+        # A sum wrapped if its sign is neither of its terms' signs; compared a cycle later, so that
+        # nothing follows the adders.
+        added = Signal()
+        wrapped = Signal(len(addend))
+        m.d.sync += added.eq(active & ~clearing)
+        m.d.comb += self.overflow.eq(added & wrapped.any())
+        for index, (total, term, old, new) in enumerate(
+                zip(write.data, addend, read.data, previous, strict=True)):
             selected = Mux(clearing, 0, Mux(repeated, new, old))
             m.d.comb += total.eq(sum_of(term, selected, len(term)))
+            positive, negative = Signal(), Signal()
+            m.d.sync += [
+                positive.eq(~(term[-1] | selected[-1])),
+                negative.eq(term[-1] & selected[-1]),
+            ]
+            m.d.comb += wrapped[index].eq(Mux(new[-1], positive, negative))
 
         # A register, so that whatever resets the others clears rows as well.
         resetting = Signal(init=1)

@@ -215,8 +215,8 @@ MISTAKES = [
             "with m.If(idle | (host.error & (Error.STALLED | Error.RUNAWAY)).any()):",
             "with m.If(idle | (host.error & Error.STALLED).any()):"),
     Mistake("controller", "ends", control.controller, "controller", controller,
-            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY)",
-            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM)"),
+            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM | Error.RUNAWAY",
+            "          | Error.STALLED | Error.MEMORY | Error.PROGRAM"),
     # Forgets that something moved; counts cycles in which nothing does; goes on counting.
     Mistake("watchdog", "barks", control.watchdog, "watchdog", watchdog,
             "with m.If(~self.enable | self.progress):", "with m.If(~self.enable):"),

@@ -23,7 +23,6 @@ def test_known_mantissas_count_as_they_are():
     assert bounds["sum of a vertex's edge weights"] == 150 * 128 + bias
     assert bounds["sum of the edge weights from a vertex"] == 177 * 128
     assert bounds["sum over the input features of layer 1"] == 15 * 128
-    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 9 * 128
     assert bounds["sum over the input features of layer 2"] == 4 * 128 * 128
     assert bounds["sum over the output features of layer 2"] == 2 * 128 * 128
 
@@ -32,7 +31,6 @@ def test_aggregated_features_are_not_known():
     bounds = accumulator_bounds(
         Network.of_widths((3, 2), orders=AGGREGATE_FIRST), [EDGES], FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 3 * 128 * 128 + 2**38
-    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 2 * 128 * 128
 
 
 def test_rows_that_are_added_count():
@@ -58,7 +56,6 @@ def test_linear_layers():
               Layer(features_in=4, features_out=2, order=LINEAR))
     bounds = accumulator_bounds(Network(layers=layers), [EDGES, EDGES], FEATURES, 8)
     assert bounds["sum over the input features of layer 1"] == 15 * 128 + 2**38
-    assert bounds["sum of a weight gradient of layer 1 over the vertices"] == 9 * 128
     assert bounds["sum over the input features of layer 2"] == 4 * 128 * 128 + 2**38
 
 
@@ -86,23 +83,19 @@ def test_too_many_features_are_refused(width, hidden):
 
 def test_a_layers_gradients_are_summed_over_its_own_rows():
     """A sample's layers have fewer and fewer rows; what is aggregated has those of the output."""
-    matrices = [scipy.sparse.csr_array(np.ones((rows, columns), dtype=np.int64))
-                for rows, columns in ((40, 100), (7, 40))]
     features = np.ones((100, 3), dtype=np.int64)
-    what = "sum of a weight gradient of layer 2 over the vertices"
     for orders, rows in ((COMBINE_FIRST, 40), (AGGREGATE_FIRST, 7)):
         network = Network.of_widths((3, 4, 2), orders=orders)
-        assert accumulator_bounds(network, matrices, features, 8)[what] == rows * 128 * 128
+        assert gradient_bounds(network, features, 8, (100, 40, 7))["W2"] == rows * 128 * 128
     assert gradient_bounds(network, features, 8, (100, 40, 7)) == {
         "W1": 40 * 128 * 128, "b1": 40 * 128, "W2": 7 * 128 * 128, "b2": 7 * 128}
 
 
-def test_an_evaluation_has_no_gradients():
-    """A graph that is too large to train on at once is evaluated all the same."""
-    vertices = 1 << 17
+def test_sums_over_the_vertices_are_not_refused():
+    """They would have to be of the largest numbers, all of one sign; steps find out."""
+    vertices = 1 << 18
     one = scipy.sparse.eye_array(vertices, dtype=np.int64, format="csr")
     network = Network.of_widths((3, 4, 2), orders=AGGREGATE_FIRST)
     features = np.ones((vertices, 3), dtype=np.int64)
-    with pytest.raises(ValueError, match="weight gradient of layer 1 over the vertices could"):
-        check_accumulators(network, [one, one], features, 16)
-    check_accumulators(network, [one, one], features, 16, trained=False)
+    assert gradient_bounds(network, features, 16)["W2"] >= 1 << 47
+    check_accumulators(network, [one, one], features, 16)

@@ -5,9 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from hypercast.reference import fixed_layers
 from hypercast.reference.fixed_gnn import FixedGnn
 from hypercast.reference.float_gnn import FloatGnn
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
@@ -43,6 +45,37 @@ def trained(net, width, loss):
 @pytest.mark.parametrize("loss", LOSSES)
 def test_step_is_what_the_documentation_says(net, width, loss):
     check_steps(trained(net, width, loss))
+
+
+def test_sums_of_more_terms_than_a_float_holds_are_exact(monkeypatch):
+    """They are added up in integers, a few terms at a time."""
+    monkeypatch.setattr(fixed_layers, "_EXACT_TERMS", 3)
+    net = network((12, 6, 5, 3), orders=(COMBINE_FIRST, AGGREGATE_FIRST, COMBINE_FIRST),
+                  dropout=0.3)
+    check_steps(trained(net, 16, LOSSES[0]))
+
+
+def test_no_bit_of_a_sum_beyond_a_floats_is_lost():
+    """Products of the largest numbers, and one more unit, which a float64 would round off."""
+    terms = 1 << 23
+    left = np.full((1, terms + 2), -1 << 15, dtype=np.int64)
+    right = left.T.copy()
+    left[0, 0] = right[0] = 1
+    assert fixed_layers._product(left, right).tolist() == [[(terms + 1 << 30) + 1]]
+
+
+def test_more_vertices_than_accumulators_are_proved_for():
+    """A gradient's sum might not fit by its bound, but does: every word is that of integers."""
+    vertices = (1 << 17) + 3
+    rng = np.random.default_rng(0)
+    edges = scipy.sparse.eye_array(vertices, dtype=np.float64, format="csr")
+    graph = (edges, rng.normal(size=(vertices, 3)), rng.integers(2, size=vertices),
+             np.full(vertices, Split.TRAIN))
+    gnn = FixedGnn.of(network((3, 4, 2), dropout=0.0), Recipe(element_width=16), *graph)
+    gnn.train_step()
+    for gradient in gnn.gradients.values():
+        left = gradient.left.todense() if scipy.sparse.issparse(gradient.left) else gradient.left
+        assert (left.T @ gradient.right == gradient.accumulators).all()
 
 
 @settings(max_examples=25, deadline=None)

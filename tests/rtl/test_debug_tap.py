@@ -33,7 +33,7 @@ def test_registers_of_a_chip(dimensions):
         "debug_access": 1, "debug_access_write": 1, "debug_access_core": 6,
         "debug_access_space": 3, "debug_access_address": 32, "debug_progress": config.cores}
     assert found["debug_opcode"] >= max(Opcode).bit_length()
-    for name, width in (("busy", 8), ("error", 3)):
+    for name, width in (("busy", 8), ("error", 4)):
         assert [found[f"debug_{name}_{core}"] for core in range(config.cores)] == (
             [width] * config.cores)
 
@@ -58,7 +58,7 @@ def test_values():
                 ctx.set(getattr(tap.request, name), value)
             progress = rng.integers(2, size=config.cores)
             for core in range(config.cores):
-                values[f"busy_{core}"], values[f"error_{core}"] = map(int, rng.integers((256, 8)))
+                values[f"busy_{core}"], values[f"error_{core}"] = map(int, rng.integers((256, 16)))
                 ctx.set(tap.busy[core], values[f"busy_{core}"])
                 ctx.set(tap.error[core], values[f"error_{core}"])
                 ctx.set(tap.progress[core], int(progress[core]))

@@ -297,6 +297,35 @@ def test_unexpected_digit_is_an_error():
     run(dut, send, background=[watch])
 
 
+@pytest.mark.parametrize("ports", [(0, 0), (0, 1)])
+@pytest.mark.parametrize("digit, fits", [(0x3FFF, True), (0x4000, False), (-0x4000, True),
+                                         (-0x4001, False)])
+def test_a_sum_that_does_not_fit_is_reported(ports, digit, fits):
+    """Sums of an aggregator when they are added up, of several when accumulators are drained."""
+    config = configuration(planes=2, eject=2)
+    dut = Receiver(config)
+    found = []
+
+    async def send(ctx):
+        for port in ports:  # the second digit is the limit's, or one that goes beyond it
+            flit = reduce_flit(config, port, 3, config.digits - 1, [digit] + [0] * (
+                config.lanes - 1))
+            await put(ctx, dut.flits[port], [flit])
+        for _ in range(10):
+            await ctx.tick()
+        assert any(found) == (not fits and ports == (0, 0))
+        await drain(ctx, dut, config, 0)
+        for _ in range(3):
+            await ctx.tick()
+        assert any(found) == (not fits)
+
+    async def watch(ctx):
+        async for _, _, overflow in ctx.tick().sample(dut.overflow):
+            found.append(overflow)
+
+    run(dut, send, background=[watch])
+
+
 def test_flit_waits_for_the_edge_set():
     """A flit that comes before its edges starves its aggregator, and is not lost."""
     config = configuration()

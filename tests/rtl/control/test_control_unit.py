@@ -204,7 +204,8 @@ def test_every_core_reports_its_errors(core):
     bench = Bench()
 
     async def program(ctx):
-        for bit, error in enumerate((Error.NETWORK, Error.LINK, Error.MEMORY)):
+        for bit, error in enumerate(
+                (Error.NETWORK, Error.LINK, Error.MEMORY, Error.ACCUMULATOR)):
             ctx.set(bench.unit.error[core], 1 << bit)
             await ctx.tick()
             ctx.set(bench.unit.error[core], 0)

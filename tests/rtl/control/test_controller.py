@@ -340,7 +340,7 @@ def test_limits_of_alignment_are_not_errors():
 
 
 @pytest.mark.parametrize(("bit", "error"), [
-    (0, Error.NETWORK), (1, Error.LINK), (2, Error.MEMORY)])
+    (0, Error.NETWORK), (1, Error.LINK), (2, Error.MEMORY), (3, Error.ACCUMULATOR)])
 def test_errors_of_cores_stop_the_program(bit, error):
     async def bench(ctx, dut, driver, cores, rng):
         await driver.load(ctx, [isa.encode(Opcode.MATMUL)] * 4 + [isa.encode(Opcode.HALT)])

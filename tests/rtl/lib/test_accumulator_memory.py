@@ -53,6 +53,47 @@ def test_any_access_in_any_cycle(config, rows):
     run(dut, bench)
 
 
+@pytest.mark.parametrize("config", [TINY, TINY.replace(element_width=8)])
+def test_sums_that_wrap_are_reported(config):
+    """In the cycle two after the access that made them, and in no other."""
+    rng = np.random.default_rng(config.element_width)
+    dut = AccumulatorMemory(config, 2)
+    limit = 1 << config.accumulator_width - 1
+    stored = np.zeros((2, config.lanes), dtype=np.int64)
+    expected, found = [False, False], []
+
+    async def bench(ctx):
+        for _ in range(1500):
+            row, kind = int(rng.integers(2)), rng.random()
+            wraps = False
+            if kind < 0.1:
+                await access(ctx, dut, row)
+                stored[row] = 0
+            elif kind < 0.3:
+                ctx.set(dut.addend, [limit - 1] * config.lanes)
+                await ctx.tick()
+            else:
+                # The largest numbers, and what takes a sum to its limit or one beyond.
+                values = rng.choice([-limit, -limit // 2, -1, 0, 1, limit // 2, limit - 1],
+                                    config.lanes)
+                lane = int(rng.integers(config.lanes))
+                edge = rng.choice([limit - 1, limit, -limit, -limit - 1]) - stored[row, lane]
+                if -limit <= edge < limit:
+                    values[lane] = edge
+                await access(ctx, dut, row, values)
+                total = stored[row] + values
+                wraps = bool(((total < -limit) | (total >= limit)).any())
+                stored[row] = (total + limit) % (2 * limit) - limit
+            expected.append(wraps)
+
+    async def watch(ctx):
+        async for *_, overflow in ctx.tick().sample(dut.overflow):
+            found.append(bool(overflow))
+
+    run(dut, bench, background=[watch])
+    assert found == expected[:len(found)] and len(found) >= 1500 and 100 < sum(found) < 1400
+
+
 @pytest.mark.parametrize("rows", [4, 16])
 def test_a_reset_clears_everything(rows):
     """The sum that is under way as it begins, too."""
