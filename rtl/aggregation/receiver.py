@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Receiving side of the aggregate engine: aggregators, edges, and what is still to come."""
 
+import functools
+import operator
 from collections.abc import Sequence
 
-from amaranth.hdl import Cat, Const, Module, Signal, signed
+from amaranth.hdl import Cat, Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
@@ -161,8 +163,8 @@ class Receiver(wiring.Component):
         m.d.comb += self.drain.valid.eq(aggregators[0].drain.valid)
         fits = Signal(self._config.lanes)
         for index, element in enumerate(self.drain.data):
-            total = sum(
-                (aggregator.drain.data[index] for aggregator in aggregators), Const(0, signed(1)))
+            total = functools.reduce(operator.add, (
+                aggregator.drain.data[index] for aggregator in aggregators))
             signs = total[len(element) - 1:]
             m.d.comb += [element.eq(total), fits[index].eq(signs.all() | ~signs.any())]
         m.d.sync += self.overflow.eq(

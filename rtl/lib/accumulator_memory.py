@@ -95,11 +95,9 @@ class AccumulatorMemory(wiring.Component):
                 zip(write.data, addend, read.data, previous, strict=True)):
             selected = Mux(clearing, 0, Mux(repeated, new, old))
             m.d.comb += total.eq(sum_of(term, selected, len(term)))
+            sign = ~clearing & Mux(repeated, new[-1], old[-1])
             positive, negative = Signal(), Signal()
-            m.d.sync += [
-                positive.eq(~(term[-1] | selected[-1])),
-                negative.eq(term[-1] & selected[-1]),
-            ]
+            m.d.sync += [positive.eq(~(term[-1] | sign)), negative.eq(term[-1] & sign)]
             m.d.comb += wrapped[index].eq(Mux(new[-1], positive, negative))
 
         # A register, so that whatever resets the others clears rows as well.
