@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
+from typing import NamedTuple
 
 from hypercast.host.cluster.board import Board
 from hypercast.host.compiler.edge_sets import edge_set_words
@@ -19,11 +20,26 @@ from hypercast.host.planner.operators import Cost, Footprint
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import ROOT_INITIAL, ROOT_WEIGHTS, Layer, Network
 from hypercast.reference.step_graph import step_graph
-from hypercast.reference.tensor import FEATURES
+from hypercast.reference.tensor import FEATURES, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import BASE_WIDTH, TENSOR_WIDTH
 
-__all__ = ["layer_cost", "list_footprint", "result_footprint", "root_footprint"]
+__all__ = ["Room", "border", "layer_cost", "list_footprint", "result_footprint", "root_footprint"]
+
+
+class Room(NamedTuple):
+    """Room for a tensor.
+
+    Attributes
+    ----------
+    need : Footprint
+        The room.
+    kept : bool
+        Whether it is kept for the way back: each micro-batch in flight has its own.
+    """
+
+    need: Footprint
+    kept: bool
 
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
@@ -34,11 +50,34 @@ def layer_cost(network: Network, number: int, statistics: Statistics, board: Boa
     """
     config = board.config
     forward, backward = _cycles(network, number, statistics, config)
-    kept, working = _tensors(network, statistics.vertices, config)[number]
+    rooms = [room for tensor, room in _rooms(network, statistics.vertices, config).items()
+             if _owner(tensor) == number]
+    kept, working = (sum((room.need for room in rooms if room.kept == which), Footprint())
+                     for which in (True, False))
     if number == len(network.layers):
         kept += _labels(network, statistics, config)
     return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
                 working=working, resident=_weights(network, number, config, adam, sums))
+
+
+def border(network: Network, number: int, statistics: Statistics,
+           config: Config) -> dict[Tensor, Room]:
+    """Room for tensors of other layers that a layer (from 1) reads or stores.
+
+    These are the results that it reads, the gradients that go back to those who made them, with
+    their masks, and the input features if a layer after the first reads them.
+    """
+    graph, rooms = step_graph(network), _rooms(network, statistics.vertices, config)
+    names = graph.tensors_of([number])
+    if network.reads_features(range(number, number + 1)):
+        names |= {FEATURES}
+    return {tensor: room for tensor, room in rooms.items()
+            if tensor in names and _owner(tensor) != number}
+
+
+def _owner(tensor: Tensor) -> int:
+    """The layer that a tensor counts for; the input features for the first one."""
+    return max(tensor.layer, 1)
 
 
 def result_footprint(columns: int, vertices: int, config: Config) -> Footprint:
@@ -138,23 +177,15 @@ def _predict(layers: tuple[Layer, ...], number: int, vertices: tuple[int, ...],
 
 
 @lru_cache(maxsize=64)
-def _tensors(network: Network, vertices: tuple[int, ...],
-             config: Config) -> dict[int, tuple[Footprint, Footprint]]:
-    """Room for each layer's tensors: tensors that are kept for the way back, and others."""
+def _rooms(network: Network, vertices: tuple[int, ...], config: Config) -> dict[Tensor, Room]:
+    """Room for all tensors of a network."""
     memory = MemoryMap(config, [_rows(count, config) for count in vertices])
     graph = step_graph(network)
     place_tensors(network, memory, config)
     memory.matrix(FEATURES, 0, network.features)
-    found: dict[tuple[int, bool], list[int]] = {}
-    for region in {id(region): region for region in memory.regions.values()}.values():
-        tensor = region.tensor
-        if tensor:
-            kept = tensor in graph.kept
-            words = found.setdefault((max(tensor.layer, 1), kept), [0, 0])
-            words[region.channel] += region.words
-    return {number: (Footprint(*found.get((number, True), (0, 0))),
-                     Footprint(*found.get((number, False), (0, 0))))
-            for number in range(1, len(network.layers) + 1)}
+    return {region.tensor: Room(
+        Footprint(gradients=region.words) if region.channel else Footprint(features=region.words),
+        region.tensor in graph.kept) for region in memory.regions.values() if region.tensor}
 
 
 def _labels(network: Network, statistics: Statistics, config: Config) -> Footprint:

@@ -170,9 +170,8 @@ def stage_footprint(problem: Problem, stage: BoardStage, board: Board, in_flight
         working += cost.working
     # Older versions of the weights wait in memory.
     resident += Footprint(gradients=resident.weight_rows * (versions - 1))
-    mine = {*stage.layers}
-    for number in {one for layer in stage.layers for one in graph.sources[layer]} - mine:
-        kept += problem.result(number, board)
+    more_kept, more_working = problem.border_of(stage.layers, board)
+    kept, working = kept + more_kept, working + more_working
     lists = problem.lists(stage.layers, board)
     if problem.statistics.sampled:
         kept += lists

@@ -12,6 +12,8 @@ from hypercast.host.cluster.board import Board
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.planner.layer_costs import (
+    Room,
+    border,
     layer_cost,
     list_footprint,
     result_footprint,
@@ -21,6 +23,7 @@ from hypercast.host.planner.operators import Footprint, Operator, OperatorGraph
 from hypercast.host.planner.statistics import Statistics
 from hypercast.reference.network import LINEAR, ROOT_WEIGHTS, Network
 from hypercast.reference.step_graph import step_graph
+from hypercast.reference.tensor import Kind, Tensor
 
 __all__ = ["NetworkLayer", "Problem"]
 
@@ -259,11 +262,23 @@ class Problem:
             weights=sum(weight.shape[0] * weight.shape[1]
                         for weight in layer.network.weights(layer.number)) + layer.columns)
 
-    def result(self, number: int, board: Board) -> Footprint:
-        """Room for the result of a layer (from 0) on a board that does not make it."""
-        layer = self.layers[number]
-        return result_footprint(layer.columns, self.statistics.vertices[layer.number],
-                                board.config)
+    def border(self, number: int, board: Board) -> dict[tuple[int, Tensor], Room]:
+        """Room for tensors of others that a layer (from 0) reads or stores, by owner and name."""
+        if self.is_one_network:
+            found = border(self.layers[0].network, number + 1, self.statistics, board.config)
+            return {(max(tensor.layer, 1) - 1, tensor): room for tensor, room in found.items()}
+        # Of branches and slices, their results alone.
+        return {(source, Tensor(Kind.HIDDEN, other.number)): Room(result_footprint(
+            other.columns, self.statistics.vertices[other.number], board.config), True)
+            for source in self.graph.sources[number] for other in [self.layers[source]]}
+
+    def border_of(self, numbers: Sequence[int], board: Board) -> tuple[Footprint, Footprint]:
+        """Room for tensors of others that some layers read or store: what is kept, and the rest."""
+        found = {key: room for number in numbers
+                 for key, room in self.border(number, board).items() if key[0] not in numbers}
+        kept, working = (sum((room.need for room in found.values() if room.kept == which),
+                             Footprint()) for which in (True, False))
+        return kept, working
 
     def lists(self, numbers: Sequence[int], board: Board, statistics: Statistics | None = None,
               halo: int = 0) -> Footprint:

@@ -51,8 +51,7 @@ class Ranges:
         # Edges are the same for all layers of a graph, and so are there once.
         self._shared = {speed: problem.lists(range(self.count), board)
                         for speed, board in kinds.items()}
-        self._inputs = {speed: [_inputs(problem, begin, board) for begin in range(self.count)]
-                        for speed, board in kinds.items()}
+        self._others: dict[tuple[int, int, tuple[int, float]], tuple[Footprint, Footprint]] = {}
         self._part = part = problem.statistics.largest(chunks)
         self._lengths = {speed: list(itertools.accumulate(
             (count(partial(alone_length, problem, one, board, part)) for one in numbers),
@@ -91,8 +90,12 @@ class Ranges:
         def between(sums: dict[tuple[int, float], list[Footprint]]) -> Footprint:
             return sums[board.speed][end] - sums[board.speed][begin]
 
-        kept = between(self._kept) + self._inputs[board.speed][begin]
-        need = between(self._resident) + between(self._working)
+        key = begin, end, board.speed
+        if key not in self._others:
+            self._others[key] = self.problem.border_of(range(begin, end), board)
+        kept, working = self._others[key]
+        kept += between(self._kept)
+        need = between(self._resident) + between(self._working) + working
         if self.problem.statistics.sampled:
             kept += between(self._lists)
         elif self.problem.statistics.square:
@@ -145,13 +148,6 @@ class Ranges:
         return stages
 
 
-def _inputs(problem: Problem, begin: int, board: Board) -> Footprint:
-    """Room for results of layers before one that it or later layers read."""
-    graph, total = problem.graph, Footprint()
-    for number in range(begin):
-        if any(reader >= begin for reader in graph.readers[number]):
-            total += problem.result(number, board)
-    return total
 
 
 def refusal(problem: Problem) -> str:

@@ -115,7 +115,8 @@ class _Sum:
 
     own: _Own
     entries: int = 0
-    sources: int = 0
+    border: int = 0
+    owned: int = 0
 
 
 class _Kind:
@@ -127,6 +128,10 @@ class _Kind:
         graph, statistics = problem.graph, problem.statistics
         places = {entry: place for place, entry in enumerate(
             frozenset().union(*problem.layer_entries))}
+        borders = [problem.border(number, board) for number in range(len(problem.layers))]
+        tensors = {key: room for border in borders for key, room in border.items()}
+        self._rooms = [_Own.of(*((Footprint(), room.need) if room.kept else
+                                 (room.need, Footprint()))) for room in tensors.values()]
         # Edges are the same for all layers of a graph, and so are there once.
         shared, self._lists = statistics.square, _Own.of(Footprint(), Footprint())
         self._reading = 0
@@ -143,8 +148,8 @@ class _Kind:
             self._alone.append(_Sum(
                 _Own.of(fixed, kept, self._instructions(number)),
                 bits_of(places[entry] for entry in problem.layer_entries[number]),
-                bits_of(graph.sources[number])))
-        self._results = [problem.result(number, board) for number in range(len(problem.layers))]
+                bits_of(place for place, key in enumerate(tensors) if key in borders[number]),
+                bits_of(place for place, key in enumerate(tensors) if key[0] == number)))
         # Rows that are added have the same lists in all layers of a network, as edges have.
         self._sums = {0: _Sum(_lists_of(statistics, problem.root_lists(
             range(len(problem.layers)), board) if shared else Footprint()))}
@@ -157,14 +162,14 @@ class _Kind:
         for number in range(len(problem.layers)):
             whole |= 1 << number
             self._sum(whole)
-        self._has_all = (self._flights(whole, whole) == problem.micro_batches
+        self._has_all = (self._flights(whole) == problem.micro_batches
                          and self._instructions_of(whole) <= SURELY * board.config.program_rows)
 
     def in_flight(self, stage: int) -> int:
         if self._has_all:
             return self._problem.micro_batches
         if stage not in self._found:
-            self._found[stage] = self._flights(stage, self._sum(stage).sources & ~stage)
+            self._found[stage] = self._flights(stage)
         flights = self._found[stage]
         return flights if flights and self._has_program(stage) else 0
 
@@ -196,22 +201,24 @@ class _Kind:
             last = stage.bit_length() - 1
             less, one = self._sum(stage ^ 1 << last), self._alone[last]
             self._sums[stage] = _Sum(_Own(*map(add, less.own, one.own)),
-                                     less.entries | one.entries, less.sources | one.sources)
+                                     less.entries | one.entries, less.border | one.border,
+                                     less.owned | one.owned)
         return self._sums[stage]
 
-    def _flights(self, stage: int, read: int) -> int:
-        """As ``in_flight``, of all but the programs, with the operators whose results are read."""
+    def _flights(self, stage: int) -> int:
+        """As ``in_flight``, of all but the programs."""
         config, found = self._board.config, self._sum(stage)
         if found.entries.bit_count() > config.tensors or lacks_unit(self._problem, self._board):
             return 0
         own = found.own
         if stage & self._reading:
             own = _Own(*map(add, own, self._lists))
-        results = sum((self._results[number] for number in numbers_of(read)), Footprint())
+        for place in numbers_of(found.border & ~found.owned):
+            own = _Own(*map(add, own, self._rooms[place]))
         flights = self._problem.micro_batches
         for have, fixed, kept in (
-                (config.channel_words, own.features, own.kept_features + results.features),
-                (config.channel_words, own.gradients, own.kept_gradients + results.gradients),
+                (config.channel_words, own.features, own.kept_features),
+                (config.channel_words, own.gradients, own.kept_gradients),
                 (config.weight_rows, own.weight_rows, own.kept_rows)):
             if fixed + kept > have:
                 return 0

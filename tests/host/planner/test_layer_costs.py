@@ -13,6 +13,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.prediction import predict, predict_layer
@@ -204,6 +205,30 @@ def test_room_is_what_the_compiler_takes(model, several):
     assert need.features == features
     assert need.gradients == pytest.approx(gradients, rel=0.06)
     assert need.weight_rows == len(job.weight_bank)
+
+
+@settings(max_examples=25, deadline=None)
+@given(models(), st.data())
+def test_room_of_a_stage_is_what_the_compiler_takes(model, data):
+    """Whatever layers it has: what it is given, and the gradients and masks that go back."""
+    network, [edges, *_] = model.network, model.sample.edges
+    count = len(network.layers)
+    begin = data.draw(st.integers(1, count))
+    run = range(begin, data.draw(st.integers(begin, count)) + 1)
+    config = ROOMY.replace(accumulator_rows=64)
+    job = compile_pieces(model, config, layers=run).job
+    cluster = Cluster.of_sections({
+        "boards": {"one": {"board": "u50", "count": 2, **config.to_dict()}},
+        "links": {"network": {"gigabits": 100}}})
+    problem = Problem.of_network(cluster, network, Statistics.whole(
+        len(model.sample.labels), edges.nnz, count), adam=model.recipe.optimiser == "adam")
+    board = problem.boards[0]
+    need = stage_footprint(problem, BoardStage(tuple(number - 1 for number in run), (board,)),
+                           board, 1)
+    features, gradients = (max(region.address + region.words for region in job.regions.values()
+                               if region.channel == channel) for channel in (0, 1))
+    assert need.features == features
+    assert need.gradients == pytest.approx(gradients, rel=0.06)
 
 
 def test_words_of_weights():

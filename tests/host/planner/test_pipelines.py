@@ -17,6 +17,7 @@ from hypercast.host.description.recipe import make_recipe
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
+from hypercast.host.planner.layer_costs import result_footprint
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import (
     SUM_BYTES,
@@ -322,7 +323,9 @@ def test_room_of_a_stage():
     stage = BoardStage((1, 2), (board,))
     resident, kept, working = (sum((getattr(costs[number], what) for number in (1, 2)), Footprint())
                                for what in ("resident", "kept", "working"))
-    kept += found.result(0, board) + found.lists((1, 2), board)
+    more_kept, more_working = found.border_of((1, 2), board)  # the result of layer 1, and the rest
+    assert more_kept.features == result_footprint(16, 600, board.config).features
+    kept, working = kept + more_kept + found.lists((1, 2), board), working + more_working
     assert stage_footprint(found, stage, board, 3) == resident + kept.times(3) + working
     older = Footprint(gradients=2 * resident.weight_rows)
     assert stage_footprint(found, stage, board, 1, 3) == resident + older + kept + working

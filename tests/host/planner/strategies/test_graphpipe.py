@@ -154,7 +154,7 @@ def branched_convolutions(cluster, branches, length):
 @pytest.mark.parametrize(("training", "text"), [
     (gcnii(boards(5, weight_rows=128), 10), "a weight bank of 128 rows"),
     (gcnii(boards(3, channel_words=2048), 10), "2.1 MB, but"),
-    (gcnii(boards(4, channel_words=1024), 8), "1.05 MB, but"),
+    (gcnii(boards(4, channel_words=1024), 7), "1.05 MB, but"),
     (branched_convolutions(boards(5, program_rows=256), 2, 2), "256 rows of program memory"),
     (branched_convolutions(boards(6, program_rows=256), 2, 3), "256 rows of program memory"),
 ])
