@@ -43,10 +43,11 @@ class Room(NamedTuple):
 
 
 def layer_cost(network: Network, number: int, statistics: Statistics, board: Board,
-               adam: bool, *, sums: bool = False) -> Cost:
+               adam: bool, *, sums: bool = False, sigmoid: bool = False) -> Cost:
     """The cost of a layer (from 1) on a board, for a micro-batch of some ``Statistics``.
 
-    With ``sums``, gradients are kept until other boards' or samples' have been added.
+    With ``sums``, gradients are kept until other boards' or samples' have been added; with
+    ``sigmoid``, vertices have several labels.
     """
     config = board.config
     forward, backward = _cycles(network, number, statistics, config)
@@ -55,7 +56,7 @@ def layer_cost(network: Network, number: int, statistics: Statistics, board: Boa
     kept, working = (sum((room.need for room in rooms if room.kept == which), Footprint())
                      for which in (True, False))
     if number == len(network.layers):
-        kept += _labels(network, statistics, config)
+        kept += _labels(network, statistics, config, sigmoid)
     return Cost(forward=forward / board.clock, backward=backward / board.clock, kept=kept,
                 working=working, resident=_weights(network, number, config, adam, sums))
 
@@ -188,10 +189,11 @@ def _rooms(network: Network, vertices: tuple[int, ...], config: Config) -> dict[
         region.tensor in graph.kept) for region in memory.regions.values() if region.tensor}
 
 
-def _labels(network: Network, statistics: Statistics, config: Config) -> Footprint:
-    """Room for one label of each vertex; of samples, with a loss weight."""
+def _labels(network: Network, statistics: Statistics, config: Config, sigmoid: bool) -> Footprint:
+    """Room for the labels of each vertex; of samples, with a loss weight."""
     rows = [_rows(count, config) for count in statistics.vertices]
-    records = LabelFormat(weighted=statistics.sampled).records(network.classes, config)
+    records = LabelFormat(sigmoid=sigmoid, weighted=statistics.sampled).records(
+        network.classes, config)
     return Footprint(gradients=MemoryMap(config, rows).labels(records).words)
 
 

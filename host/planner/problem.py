@@ -90,6 +90,8 @@ class Problem:
         Micro-batches of a step: samples whose gradients are added up. 1 for a whole graph.
     adam : bool
         Whether the optimiser is Adam.
+    sigmoid : bool
+        Whether vertices have several labels.
     samples : int
         Samples of an epoch; 0 if that is not known.
 
@@ -105,6 +107,7 @@ class Problem:
     statistics: Statistics
     micro_batches: int = 1
     adam: bool = False
+    sigmoid: bool = False
     samples: int = 0
     _graphs: dict[Statistics, OperatorGraph] = field(default_factory=dict, init=False)
 
@@ -121,12 +124,13 @@ class Problem:
 
     @classmethod
     def of_network(cls, cluster: Cluster, network: Network, statistics: Statistics, *,
-                   micro_batches: int = 1, adam: bool = False, samples: int = 0) -> Self:
+                   micro_batches: int = 1, adam: bool = False, sigmoid: bool = False,
+                   samples: int = 0) -> Self:
         """The problem of a network, with its orders of products."""
         return cls(cluster=cluster, statistics=statistics, micro_batches=micro_batches, adam=adam,
-                   samples=samples, layers=tuple(NetworkLayer(f"layer {number}", network, number)
-                                for number in range(1, len(network.layers) + 1)),
-                   edges=_edges(network))
+                   sigmoid=sigmoid, samples=samples, edges=_edges(network),
+                   layers=tuple(NetworkLayer(f"layer {number}", network, number)
+                                for number in range(1, len(network.layers) + 1)))
 
     @property
     def adds_gradients(self) -> bool:
@@ -255,7 +259,8 @@ class Problem:
         return Operator(
             name=layer.name,
             costs={board.speed: layer_cost(layer.network, layer.number, statistics, board,
-                                           self.adam, sums=self.adds_gradients)
+                                           self.adam, sums=self.adds_gradients,
+                                           sigmoid=self.sigmoid)
                    for board in boards},
             output=rows * layer.columns * boards[0].config.element_width // 8,
             mask=-(-rows * layer.columns // 8),

@@ -20,6 +20,7 @@ from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics, summed_edges
 from hypercast.host.processes.timed_group import boards_of
 from hypercast.reference.initial_model import InitialModel
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY
 
 __all__ = ["check_board_memory", "check_boards"]
 
@@ -106,7 +107,8 @@ def check_board_memory(model: InitialModel, cluster: Cluster, *, boards: int,
 
 def _problem(model: InitialModel, cluster: Cluster, statistics: Statistics) -> Problem:
     return Problem.of_network(
-        cluster, model.network, statistics, adam=model.recipe.optimiser == "adam")
+        cluster, model.network, statistics, adam=model.recipe.optimiser == "adam",
+        sigmoid=model.recipe.loss == BINARY_CROSS_ENTROPY)
 
 
 def _stages(model: InitialModel, cluster: Cluster, runs: Sequence[range],

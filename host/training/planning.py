@@ -62,6 +62,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         Called with a line of text before each slow part.
     """
     recipe, network = description.recipe, description.model.network(graph)
+    sigmoid = graph.multi_label
     if description.sampling.sampler:
         source = SampleSource(graph, network, recipe, description.sampling, progress=progress)
         most = min(recipe.micro_batches, len(source))  # of a step, as there are no more
@@ -69,7 +70,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         network = _order(description, network, statistics, cluster,
                          lambda: ordered_for_samples(network, source, recipe))
         return _problem(replace(description, recipe=replace(recipe, micro_batches=most)), cluster,
-                        network, statistics, samples=len(source))
+                        network, statistics, samples=len(source), sigmoid=sigmoid)
     matrix, cuts = graph.normalise(recipe.normalisation, recipe.gin_epsilon), []
     order = rank_order(graph)  # METIS divides what training gives it
     matrix = matrix[order][:, order]
@@ -92,7 +93,7 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
         vertices, edges = largest_part(graph, count, recipe.seed, looped=looped)
         cuts.append((count, vertices, edges + vertices * looped))
     return _problem(description, cluster, network, replace(
-        whole, divisions=divisions, cuts=tuple(cuts)))
+        whole, divisions=divisions, cuts=tuple(cuts)), sigmoid=sigmoid)
 
 
 def _divisions(matrix: SparseArray, counts: Collection[int], work: int,
@@ -154,11 +155,11 @@ def _order(description: Description, network: Network, statistics: Statistics, c
 
 
 def _problem(description: Description, cluster: Cluster, network: Network,
-             statistics: Statistics, samples: int = 0) -> Problem:
+             statistics: Statistics, samples: int = 0, *, sigmoid: bool = False) -> Problem:
     recipe = description.recipe
     return Problem.of_network(
         cluster, network, statistics, micro_batches=recipe.micro_batches,
-        adam=recipe.optimiser == "adam", samples=samples)
+        adam=recipe.optimiser == "adam", samples=samples, sigmoid=sigmoid)
 
 
 def choose_plan(description: Description, problem: Problem, *, staleness: bool = False,

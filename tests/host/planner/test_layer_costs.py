@@ -13,19 +13,23 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layout import Layout
+from hypercast.host.compiler.memory_map import LABELS, MemoryMap
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.prediction import predict, predict_layer
 from hypercast.host.cycle_model.workload import Workload
+from hypercast.host.graphs.graph import Graph
 from hypercast.host.planner import layer_costs
 from hypercast.host.planner.layer_costs import layer_cost
 from hypercast.host.planner.operators import Footprint
 from hypercast.host.planner.pipelines import BoardStage, stage_footprint
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.statistics import Statistics
+from hypercast.host.training.prepare import prepare
 from hypercast.reference.models import model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, LINEAR, Network
+from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
 from hypercast.reference.tensor import FEATURES
 from tests.host.compiler.random_networks import ROOMY, models
 
@@ -229,6 +233,21 @@ def test_room_of_a_stage_is_what_the_compiler_takes(model, data):
                                if region.channel == channel) for channel in (0, 1))
     assert need.features == features
     assert need.gradients == pytest.approx(gradients, rel=0.06)
+
+
+def test_room_for_several_labels_of_a_vertex():
+    """A bit for each class, beside the record."""
+    rng = np.random.default_rng(0)
+    graph = Graph.from_edges(rng.integers(70, size=(200, 2)), rng.normal(size=(70, 5)),
+                             rng.random((70, 40)) < 0.2, train=range(40))
+    network = Network.of_widths([5, 40])
+    job = compile_job(prepare(graph, network, Recipe(
+        loss=BINARY_CROSS_ENTROPY, weight_decays=(0.0,))), ROOMY)
+    board = replace(BOARD, config=ROOMY)
+    one, several = (layer_cost(network, 1, Statistics.whole(70, 400, 1), board, False,
+                               sigmoid=sigmoid).kept.gradients for sigmoid in (False, True))
+    single = MemoryMap(ROOMY, [-(-70 // ROOMY.cores)] * 2).labels(1).words
+    assert several - one == job.regions[LABELS].words - single > 0
 
 
 def test_words_of_weights():

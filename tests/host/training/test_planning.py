@@ -65,6 +65,16 @@ def sampled():
     return training, problem, search(problem)
 
 
+@pytest.mark.parametrize("sampling", [None, SAMPLES])
+@pytest.mark.parametrize("several", [False, True])
+def test_several_labels_are_planned_as_such(sampling, several):
+    labels = np.arange(60) % 3
+    graph = Graph.from_edges(
+        [[v, (v + 1) % 60] for v in range(60)], np.eye(60, 8),
+        labels[:, None] == np.arange(3) if several else labels, train=range(40))
+    assert problem_of(description(sampling=sampling), BOARDS, graph).sigmoid == several
+
+
 @settings(max_examples=4, deadline=None)
 @given(st.data())
 def test_whatever_boards_do_their_bits_are_those_of_one(data):
