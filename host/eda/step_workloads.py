@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.prepare import prepare
+from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
@@ -39,7 +39,7 @@ class GraphSteps:
 
     def __init__(self, graph: Graph, network: Network, recipe: Recipe, *,
                  fastest: bool = False) -> None:
-        self._model = prepare(graph, network, recipe)
+        self._model = prepare(graph, network, dataclasses.replace(recipe, loss=loss_of(graph)))
         self._fastest = fastest
         self._edges: dict[tuple[int, ...], CompiledEdges] = {}
         self._models = {self._model.network: self._model}

@@ -30,6 +30,7 @@ from hypercast.host.training.ordering import (
     ordered_for_numbers,
     ordered_for_samples,
 )
+from hypercast.host.training.prepare import loss_of
 from hypercast.reference.array_types import SparseArray
 from hypercast.reference.network import Network
 
@@ -61,7 +62,8 @@ def problem_of(description: Description, cluster: Cluster, graph: Graph,
     progress : callable
         Called with a line of text before each slow part.
     """
-    recipe, network = description.recipe, description.model.network(graph)
+    recipe = replace(description.recipe, loss=loss_of(graph))
+    network = description.model.network(graph)
     sigmoid = graph.multi_label
     if description.sampling.sampler:
         source = SampleSource(graph, network, recipe, description.sampling, progress=progress)
