@@ -4,6 +4,7 @@
 import contextlib
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -58,7 +59,8 @@ def test_clients_come_and_go_until_it_is_ended(ending, tmp_path):
         train(link)
         process.send_signal(ending)
         assert process.wait(timeout=60) == 0
-        assert process.stderr.read() == ""
+        # A slow machine says what takes long before the chip is there.
+        assert not re.sub(r"\d+ s: (converting|compiling) .*\n", "", process.stderr.read())
     assert not os.path.lexists(link)
 
 
