@@ -29,6 +29,9 @@ __all__ = ["run"]
 
 #: Configurations, and trainings on each.
 _CONFIGS, _TRAININGS = 12, 26
+#: Vertices of a training, at most, and the strips that they are at most: programs of more strips
+#: are long, and take long to order. ``bench strips`` is about these.
+_VERTICES, _STRIPS = 2000, 32
 
 
 def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) -> list[Figure]:
@@ -40,7 +43,9 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
     for number in range(1, _CONFIGS + 1):
         config = draw_config(generator)
         for count in range(1, _TRAININGS + 1):
-            training, job, refused = draw_feasible(partial(draw_training, generator, config))
+            training, job, refused = draw_feasible(partial(
+                draw_training, generator, config,
+                vertices=min(_VERTICES, _STRIPS * config.cores * config.accumulator_rows)))
             progress(f"configuration {number} of {_CONFIGS}, training {count} of {_TRAININGS}: "
                      f"{training}")
             most |= _sizes(training)

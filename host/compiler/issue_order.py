@@ -154,7 +154,8 @@ class _Controller:
         self.buffers: dict[Accumulators, int] = {}
         self._time = 0  # of the last issue
         self._finish: dict[Instruction, int] = {}  # when an instruction's effects are there
-        self._given: dict[Instruction, int] = {}  # when all is there that an instruction needs
+        # When all is there that an instruction needs of those issued, but of one it is chained to.
+        self._given = dict.fromkeys(program, 0)
         self._idle = dict.fromkeys(isa.Engine, 0)
         self._free = {kind: [(0, buffer) for buffer in range(count)]
                       for kind, count in _BUFFERS.items()}
@@ -189,10 +190,10 @@ class _Controller:
 
     def start(self, instruction: Instruction) -> int:
         """When it would start if it were the next to be issued."""
-        given = self._given.get(instruction)
-        if given is None:
-            given = self._given[instruction] = self._ready_at(instruction)
-        opcode = instruction.opcode
+        given, opcode = self._given[instruction], instruction.opcode
+        if instruction.chain:
+            # Begun earlier, it would keep its engine from others and end no earlier.
+            given = max(given, self._stored_at(instruction.chain) - instruction.duration.cycles)
         start = max(self._time + _INTERVALS[opcode],
                     self._idle[instruction.engine] + _TURNAROUNDS[opcode], given)
         accumulators = instruction.accumulators
@@ -204,30 +205,24 @@ class _Controller:
             start = max(start, self._idle[operation.arrivals])
         return start
 
-    def _ready_at(self, instruction: Instruction) -> int:
-        """When all is there that it needs of earlier ones, which have all been issued."""
-        needed = max((self._finish[earlier] for earlier in instruction.before
-                      if earlier is not instruction.chain), default=0)
-        if instruction.chain:
-            # Begun earlier, it would keep its engine from others and end no earlier.
-            needed = max(needed, self._stored_at(instruction.chain) - instruction.duration.cycles)
-        return needed
-
     def _stored_at(self, earlier: Instruction) -> int:
         """When an instruction that is chained to an earlier one ends at the earliest."""
         return self._finish[earlier] - earlier.duration.visible + CHAINED
 
     def issue(self, instruction: Instruction, start: int) -> None:
         self._time = start
-        for later in instruction.after:
-            if later.accumulators and later.accumulators is not instruction.accumulators:
-                self._foreign[later] -= 1
-                self._unready[later.accumulators] -= not self._foreign[later]
         done = start + instruction.duration.cycles
         if instruction.chain:
             done = max(done, self._stored_at(instruction.chain))
         finish = done + instruction.duration.tail
         self._finish[instruction] = finish
+        given = self._given
+        for later in instruction.after:
+            if finish > given[later] and later.chain is not instruction:
+                given[later] = finish
+            if later.accumulators and later.accumulators is not instruction.accumulators:
+                self._foreign[later] -= 1
+                self._unready[later.accumulators] -= not self._foreign[later]
         self._idle[instruction.engine] = done
         operation = instruction.operation
         if operation.arrivals is not None:

@@ -11,7 +11,6 @@ and for no others.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from graphlib import TopologicalSorter
 
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.instruction import Accumulators, Instruction, Issued, Name
@@ -154,11 +153,24 @@ def _find_dependencies(program: Sequence[Instruction]) -> None:
     for instruction in program:
         for earlier in instruction.before:
             earlier.after.append(instruction)
-    order = TopologicalSorter({one: one.before for one in program}).static_order()
-    for instruction in reversed(list(order)):
-        rest = max((later.path for later in instruction.after), default=0)
-        instruction.path = instruction.duration.cycles + instruction.duration.tail + rest
+    _find_paths(program)
     _level_paths(program)
+
+
+def _find_paths(program: Sequence[Instruction]) -> None:
+    """Fill in ``path``, from the last instructions to the first."""
+    missing = {instruction: len(instruction.after) for instruction in program}
+    rest = dict.fromkeys(program, 0)
+    ready = [instruction for instruction in program if not instruction.after]
+    for instruction in ready:  # which grows meanwhile
+        path = instruction.duration.cycles + instruction.duration.tail + rest[instruction]
+        instruction.path = path
+        for earlier in instruction.before:
+            rest[earlier] = max(rest[earlier], path)
+            missing[earlier] -= 1
+            if not missing[earlier]:
+                ready.append(earlier)
+    assert len(ready) == len(program), "instructions wait for each other"
 
 
 def _level_paths(program: Sequence[Instruction]) -> None:

@@ -45,9 +45,12 @@ def few(monkeypatch):
     monkeypatch.setattr(shapes, "_CONFIGS", 1)
     monkeypatch.setattr(shapes, "_TRAININGS", 2)
     monkeypatch.setattr(shapes, "draw_config", lambda generator: WIDE)
-    monkeypatch.setattr(shapes, "draw_training", lambda generator, config:
-                        random_trainings.draw_training(generator, config, vertices=20,
-                                                       features=20, classes=4, work=500))
+    def draw(generator, config, vertices):
+        assert vertices == min(2000, 32 * config.cores * config.accumulator_rows)
+        return random_trainings.draw_training(generator, config, vertices=20, features=20,
+                                              classes=4, work=500)
+
+    monkeypatch.setattr(shapes, "draw_training", draw)
 
 
 def verdicts():
