@@ -91,6 +91,9 @@ const char *hypercast_cause(const struct hypercast *chip) {
         {HYPERCAST_ERROR_RUNAWAY,
          "the program went on for longer than it can: it did not find what was loaded, or what has "
          "to run before it did not; load the image again, which resets the chip"},
+        {HYPERCAST_ERROR_ACCUMULATOR,
+         "a gradient's sum over the vertices took more bits than an accumulator has; train on "
+         "samples, or with element_width 8, and load the image again"},
         {HYPERCAST_ERROR_EXPONENT,
          "numbers grew too large; lower the learning rate, or scale the features down"},
         {HYPERCAST_ERROR_ALIGNMENT,
