@@ -148,8 +148,6 @@ class Ranges:
         return stages
 
 
-
-
 def refusal(problem: Problem) -> str:
     """Why no pipeline of stages is possible, as text; empty if one may be."""
     if len(problem.boards) < 2:
