@@ -110,6 +110,8 @@ class Problem:
     sigmoid: bool = False
     samples: int = 0
     _graphs: dict[Statistics, OperatorGraph] = field(default_factory=dict, init=False)
+    _borders: dict[tuple[int, float], list[dict[tuple[int, Tensor], Room]]] = field(
+        default_factory=dict, init=False)
 
     def __post_init__(self) -> None:
         widths = {board.config.element_width: board.name for board in self.cluster.boards}
@@ -269,6 +271,13 @@ class Problem:
 
     def border(self, number: int, board: Board) -> dict[tuple[int, Tensor], Room]:
         """Room for tensors of others that a layer (from 0) reads or stores, by owner and name."""
+        if board.speed not in self._borders:
+            self._borders[board.speed] = [self._border(one, board)
+                                          for one in range(len(self.layers))]
+        return self._borders[board.speed][number]
+
+    def _border(self, number: int, board: Board) -> dict[tuple[int, Tensor], Room]:
+        """As ``border``, computed anew."""
         if self.is_one_network:
             found = border(self.layers[0].network, number + 1, self.statistics, board.config)
             return {(max(tensor.layer, 1) - 1, tensor): room for tensor, room in found.items()}
