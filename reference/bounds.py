@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Proof, before training, that no accumulator of the chip can overflow.
 
-Except by the sums over all vertices, of gradients: ``StepSums.check``, and the chip, find out if
-one of them did.
+Sums of gradients over the vertices are not proved: ``StepSums.check`` and the chip find out whether
+they fit.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ def accumulator_bounds(network: Network, matrices: Sequence[IntMatrix], features
                        trained: bool = True) -> dict[str, int]:
     """Largest magnitude that each kind of accumulator could reach, by the terms that it sums.
 
-    Not of those that sum gradients over the vertices: ``gradient_bounds``.
+    Sums of gradients over the vertices are left out; ``gradient_bounds`` gives them.
 
     A sum is bounded by the sum of its terms' magnitudes, whatever the order. Known mantissas (edge
     weights and input features) count with their own values, all others with the largest.

@@ -62,8 +62,8 @@ def layer_cost(network: Network, number: int, statistics: Statistics, board: Boa
 
 
 def border(network: Network, number: int, statistics: Statistics,
-           config: Config) -> dict[Tensor, Room]:
-    """Room for tensors of other layers that a layer (from 1) reads or stores.
+           config: Config) -> dict[tuple[int, Tensor], Room]:
+    """Room for tensors of other layers that a layer (from 1) reads or stores, by layer and name.
 
     These are the results that it reads, the gradients that go back to those who made them, with
     their masks, and the input features if a layer after the first reads them.
@@ -72,7 +72,7 @@ def border(network: Network, number: int, statistics: Statistics,
     names = graph.tensors_of([number])
     if network.reads_features(range(number, number + 1)):
         names |= {FEATURES}
-    return {tensor: room for tensor, room in rooms.items()
+    return {(_owner(tensor), tensor): room for tensor, room in rooms.items()
             if tensor in names and _owner(tensor) != number}
 
 

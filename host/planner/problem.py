@@ -280,7 +280,7 @@ class Problem:
         """As ``border``, computed anew."""
         if self.is_one_network:
             found = border(self.layers[0].network, number + 1, self.statistics, board.config)
-            return {(max(tensor.layer, 1) - 1, tensor): room for tensor, room in found.items()}
+            return {(layer - 1, tensor): room for (layer, tensor), room in found.items()}
         # Of branches and slices, their results alone.
         return {(source, Tensor(Kind.HIDDEN, other.number)): Room(result_footprint(
             other.columns, self.statistics.vertices[other.number], board.config), True)
