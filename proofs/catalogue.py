@@ -2,7 +2,7 @@
 """All proofs."""
 
 from hypercast.proofs.aggregation import row_requests
-from hypercast.proofs.control import axi_lite, controller, watchdog, window
+from hypercast.proofs.control import axi_lite, controller, instruction_fetch, watchdog, window
 from hypercast.proofs.folding import fold, pace
 from hypercast.proofs.lib import (
     burst_reader,
@@ -27,7 +27,7 @@ _MODULES = (
     ejection_port, input_buffer, link_output, router,
     axi_reader, axi_writer, read_crossbar, write_crossbar,
     credit_fifo,
-    watchdog, controller, axi_lite, window,
+    watchdog, instruction_fetch, controller, axi_lite, window,
     session, frame_buffer,
     fold, pace,
 )

@@ -17,14 +17,14 @@ from hypercast.rtl.access import Access, Mode, Store
 __all__ = [
     "ADDRESS_WIDTH", "BASE_WIDTH", "CLASSES_WIDTH", "DIGITS_WIDTH", "EPSILON_EXPONENT_WIDTH",
     "EPSILON_WIDTH", "EXPONENT_WIDTH", "FACTOR_ONE", "FACTOR_WIDTH", "GRADIENT_ZEROS", "HEADER",
-    "HEADER_WIDTH", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "KEY_MASK", "KEY_WIDTH",
-    "LONGEST_SHIFT", "LOSS_EXPONENT", "LOSS_PANELS_WIDTH", "LOSS_SHIFT", "LOSS_WEIGHT_ONE",
-    "MASTER_EXPONENT", "MAXIMUM_EXPONENT", "MINIMUM_EXPONENT", "OPCODE_MASK", "OPERANDS",
-    "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RANK_WIDTH", "RECORD_WIDTH", "ROWS_WIDTH",
-    "ROW_NUMBER_WIDTH", "SHIFT_WIDTH", "STEP_KEY_INCREMENT", "STRIP_WIDTH", "TENSORS",
-    "TENSOR_WIDTH", "THRESHOLD_WIDTH", "VERTICES_WIDTH", "WAITS_WIDTH", "Bypass", "DrainSource",
-    "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split", "decode", "encode",
-    "engine_of", "largest", "opcodes_of",
+    "HEADER_WIDTH", "INSTRUCTION_WIDTH", "INSTRUCTION_WORDS", "KEY_MASK", "KEY_WIDTH", "LAG_WIDTH",
+    "LENGTH_WIDTH", "LONGEST_SHIFT", "LOSS_EXPONENT", "LOSS_PANELS_WIDTH", "LOSS_SHIFT",
+    "LOSS_WEIGHT_ONE", "MASTER_EXPONENT", "MAXIMUM_EXPONENT", "MINIMUM_EXPONENT", "OPCODE_MASK",
+    "OPERANDS", "OPERATIONS", "PANELS_WIDTH", "PHASE_WIDTH", "RANK_WIDTH", "RECORD_WIDTH",
+    "ROWS_WIDTH", "ROW_NUMBER_WIDTH", "SHIFT_WIDTH", "STEP_KEY_INCREMENT", "STRIPS_WIDTH",
+    "STRIP_WIDTH", "TENSORS", "TENSOR_WIDTH", "THRESHOLD_WIDTH", "VERTICES_WIDTH", "WAITS_WIDTH",
+    "Bypass", "DrainSource", "Engine", "Kind", "Opcode", "OperandSource", "Operation", "Split",
+    "decode", "encode", "engine_of", "largest", "opcodes_of",
 ]
 
 INSTRUCTION_WIDTH = 352
@@ -39,6 +39,8 @@ PANELS_WIDTH = 14
 BASE_WIDTH = 16
 #: Bits of a number of rows that accumulators hold: of a strip.
 STRIP_WIDTH = 15
+#: Bits of a loop's number of strips and of its instructions, and of what an instruction lags by.
+STRIPS_WIDTH, LENGTH_WIDTH, LAG_WIDTH = 12, 13, 3
 #: Bits of a number of panels of logits, and of a number of classes.
 LOSS_PANELS_WIDTH, CLASSES_WIDTH = 9, 10
 #: Bits of the number of an entry of the row table.
@@ -93,6 +95,7 @@ class Opcode(enum.IntEnum):
     DRAIN = 4      #: Vector unit: accumulators to memory.
     LOSS = 5       #: Vector unit: cross-entropy, its gradient and the metrics.
     UPDATE = 6     #: Vector unit: optimiser on the owned rows, new weights to all cores.
+    LOOP = 7       #: Controller: the rows after it, once for each strip of rows (``rtl.loop``).
 
 
 class Engine(enum.IntEnum):
@@ -161,6 +164,9 @@ _OPERAND = (("operand", 2), ("operand_base", BASE_WIDTH), ("operand_stride", BAS
 _BYPASS = (("bypass", 3), ("left_base", BASE_WIDTH), ("right_base", BASE_WIDTH),
            ("send_base", BASE_WIDTH))
 _BYPASSED = (("bypassed", 1), ("bypass_base", BASE_WIDTH), ("chained", 1))
+#: A buffer of accumulators. It is the last operand of whatever a loop may hold: where strips take
+#: turns with the buffers, what a sum carries beyond it is lost.
+_BUFFER = (("buffer", 1),)
 #: Operands that the controller chooses exponents by, of every instruction of the vector unit.
 TENSORS = (("a", TENSOR_WIDTH), ("b", TENSOR_WIDTH), ("o", TENSOR_WIDTH),
            ("peak_of", TENSOR_WIDTH), ("open", 1), ("headroom", -3))
@@ -176,7 +182,7 @@ class Operation:
         Operand fields and their widths; a negative width marks a signed field.
         ``docs/instructions.md`` explains each.
     engine : Engine or None
-        The engine that carries the opcode out; None of HALT, which the controller does.
+        The engine that carries the opcode out; None of HALT and LOOP, which the controller does.
     arrivals : Engine or None
         The engine that goes on working after ``engine`` has finished, if there is one.
     accesses : tuple of Access
@@ -263,9 +269,9 @@ OPERATIONS = {
     Opcode.AGGREGATE: Operation(
         engine=Engine.AGGREGATE,
         operands=(
-            ("vertices", VERTICES_WIDTH), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
+            ("vertices", VERTICES_WIDTH), ("channel", 1), ("address", ADDRESS_WIDTH),
             ("send_list", ADDRESS_WIDTH), ("edge_set", ADDRESS_WIDTH), ("prefetch", 1),
-            *_BYPASSED, ("indexed", 1)),
+            *_BYPASSED, ("indexed", 1), *_BUFFER),
         accesses=(
             _EDGES,
             Access(mode=Mode.READ, store=Store.SEND_LIST, field="send_list",
@@ -280,10 +286,10 @@ OPERATIONS = {
     Opcode.MATMUL: Operation(
         engine=Engine.ARRAY,
         operands=(
-            *_ROWS, ("buffer", 1), ("channel", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
+            *_ROWS, ("channel", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
             ("stride", ADDRESS_WIDTH), ("panels", PANELS_WIDTH), ("weights", BASE_WIDTH),
             ("weight_stride", BASE_WIDTH), ("transposed", 1), *_DROPOUT, ("panel", PANELS_WIDTH),
-            *_OPERAND, ("chained", 1)),
+            *_OPERAND, ("chained", 1), *_BUFFER),
         accesses=(
             *_left("channel"), _RANKS, _WEIGHTS,
             Access(mode=Mode.ADD, store=Store.ARRAY, field="")),
@@ -291,11 +297,12 @@ OPERATIONS = {
     Opcode.GRADIENT: Operation(
         engine=Engine.ARRAY, arrivals=Engine.REDUCTION,
         operands=(
-            *_ROWS, ("buffer", 1), ("sparse", 1), ("address", ADDRESS_WIDTH),
+            *_ROWS, ("sparse", 1), ("address", ADDRESS_WIDTH),
             ("stride", ADDRESS_WIDTH), ("panels", PANELS_WIDTH), ("ones", 1),
             ("gradient_channel", 1), ("gradient_address", ADDRESS_WIDTH),
             ("first_row", ROWS_WIDTH), ("digits", DIGITS_WIDTH), ("sums", 1),
-            ("sums_row", ROWS_WIDTH), *_DROPOUT, ("panel", PANELS_WIDTH), *_OPERAND, *_BYPASSED),
+            ("sums_row", ROWS_WIDTH), *_DROPOUT, ("panel", PANELS_WIDTH), *_OPERAND, *_BYPASSED,
+            *_BUFFER),
         accesses=(
             Access(mode=Mode.ADD, store=Store.AGGREGATION, field="first_row"),
             Access(mode=Mode.ADD, store=Store.AGGREGATION, field="sums_row", when={"sums": _ON}),
@@ -309,11 +316,11 @@ OPERATIONS = {
     Opcode.DRAIN: Operation(
         engine=Engine.VECTOR,
         operands=(
-            *_ROWS, ("source", 1), ("buffer", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
+            *_ROWS, ("source", 1), ("channel", 1), ("address", ADDRESS_WIDTH),
             *TENSORS, ("exponent_bias", -6), ("scale", FACTOR_WIDTH), ("bias", 1),
             ("bias_tensor", TENSOR_WIDTH), ("bias_weights", BASE_WIDTH), ("relu", 1),
             ("mask_write", 1), ("mask_read", 1), ("mask_address", ADDRESS_WIDTH), *_DROPOUT,
-            ("panel", PANELS_WIDTH), *_BYPASS),
+            ("panel", PANELS_WIDTH), *_BYPASS, *_BUFFER),
         accesses=(
             Access(mode=Mode.TAKE, store=Store.ARRAY, field="",
                    when={"source": (DrainSource.ARRAY,)}),
@@ -362,13 +369,15 @@ OPERATIONS = {
             Access(mode=Mode.WRITE, store=Store.STATE, field="state", when={"keep": _ON}),
             *_FACTORS, *_RESULTS),
         subjects=_RESULTS),
+    Opcode.LOOP: Operation(
+        operands=(("strips", STRIPS_WIDTH), ("length", LENGTH_WIDTH), ("lags", LAG_WIDTH))),
 }
 #: Operand fields of each opcode, as ``Operation.operands``.
 OPERANDS = {opcode: operation.operands for opcode, operation in OPERATIONS.items()}
 
 
 def engine_of(opcode: Opcode) -> Engine:
-    """The engine that carries out an opcode other than HALT."""
+    """The engine that carries out an opcode other than HALT and LOOP."""
     engine = OPERATIONS[opcode].engine
     assert engine is not None, opcode
     return engine

@@ -6,9 +6,9 @@ from hypercast.rtl.isa import CLASSES_WIDTH
 
 __all__ = [
     "ADAM_CYCLES", "BIAS_GROUPS", "BURST", "CLASSES", "DRAIN_CYCLES", "ERROR_WIDTH",
-    "ISSUE_CYCLES", "OUTSTANDING", "PATIENCE", "PEAK_WIDTH", "QUOTIENT_CYCLES", "UPDATE_CYCLES",
-    "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles", "bursts_under_way", "group_size",
-    "refill_words", "row_interval",
+    "ISSUE_CYCLES", "LOOP_CYCLES", "OUTSTANDING", "PATIENCE", "PEAK_WIDTH", "QUOTIENT_CYCLES",
+    "UPDATE_CYCLES", "VECTOR_ISSUE_CYCLES", "VECTOR_TURNAROUND", "array_cycles", "bursts_under_way",
+    "group_size", "refill_words", "row_interval",
 ]
 
 #: Most words a read or write burst can have.
@@ -28,6 +28,8 @@ PEAK_WIDTH = 6
 ISSUE_CYCLES = 2
 #: Cycles from an issue to a vector instruction's issue, at least: exponents have to be chosen.
 VECTOR_ISSUE_CYCLES = 9
+#: Cycles from when an instruction of a loop is taken until the next one of the loop can be.
+LOOP_CYCLES = 17
 #: Cycles from when the vector unit is seen to be idle until its next instruction is issued.
 VECTOR_TURNAROUND = 8
 #: Cycles from a divisor to its quotient, in LOSS.

@@ -12,8 +12,11 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["core_of", "rank_of", "row_of", "rows_of"]
+__all__ = ["SPREAD", "core_of", "rank_of", "row_of", "rows_of"]
 
+#: Vertices from which on the host ranks them in blocks, each with vertices of all degrees. Smaller
+#: graphs are a few strips of rows on boards whose channels hold graphs of this size.
+SPREAD = 1 << 17
 #: An integer, or an array of them.
 Number = TypeVar("Number", int, npt.NDArray[np.integer[Any]])
 

@@ -84,13 +84,22 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     features = Features(model, plan.feature_rows, config,
                         word_sparse=word_sparse and not capacity,
                         resident=origin.matrix if origin else None)
-    layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
-                       edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
-                       twice=plan.twice, kept=pieces, feature_rows=plan.feature_rows)
-    memory = layout.memory
-    features.place(memory, layout.first_panels)
-    memory.check(_SMALLER_SAMPLES if capacity else "")
 
+    def lay_out() -> Layout:
+        layout = Layout.of(model.network, config, plan.vertices, labels, words=features.words,
+                           edges=plan.place, adam=model.recipe.optimiser == "adam", ahead=ahead,
+                           twice=plan.twice, kept=pieces, feature_rows=plan.feature_rows)
+        features.place(layout.memory, layout.first_panels)
+        layout.memory.check(_SMALLER_SAMPLES if capacity else "")
+        return layout
+
+    plan.level = True
+    try:
+        layout = lay_out()
+    except CapacityError:
+        plan.level = False
+        layout = lay_out()
+    memory = layout.memory
     images = plan.images(model.sample, model.sample, memory.regions)
     features.fill(memory, images)
     fill_labels(model.sample, labels, images, config)
@@ -104,7 +113,8 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
             layout, inputs=features.operand(layout.first_panels), tensors=tensors,
             messages=plan.messages, roots=plan.roots, digits=digits,
             headroom=model.recipe.headroom_of, schedule=schedule, following=plan.following,
-            tiling=tiling), lambda program: program.emit(named), config, layout.vertices)
+            tiling=tiling), lambda program: program.emit(named), config, layout.vertices,
+        loops=not ahead)  # whose programs are exchanged row by row
     job = assemble(model, layout, plan, program, starts, images, exponents)
     if ahead:
         job = _in_turns(job, ((SUMS, SUMS_AHEAD), *plan.pairs))

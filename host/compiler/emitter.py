@@ -25,7 +25,7 @@ from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.step_graph import Node, Op
-from hypercast.reference.tensor import EDGES, Pass, Tensor
+from hypercast.reference.tensor import EDGES, Kind, Pass, Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import DrainSource, Opcode
 
@@ -142,7 +142,7 @@ class Emitter:
         return pieces_of(
             vertices.strips, outer, inner,
             self.operands.shared_entries(source) if alone else 0, self.config,
-            sweep=self.operands.tiling.sweep,
+            sweep=self.operands.tiling.sweep, alike=self.operands.tiling.loops,
             # What is drained in this program comes panel by panel, of all rows.
             whole=int(source in self._drained),
             plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
@@ -153,7 +153,7 @@ class Emitter:
                   piece: Piece, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
-        panel, strip, window, _ = piece
+        panel, strip, window = piece[:3]
         inner = weights.height // lanes
         stride, step = lanes, inner * lanes
         if transposed:
@@ -171,6 +171,7 @@ class Emitter:
                     ranked=self.is_ranked(feed), row_start=piece.rows.first),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 family=self._family(source, Opcode.MATMUL, phase, weights.name, panel, first),
+                strip=piece.strip.first,
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=piece.rows.first, row_limit=piece.rows.rows,
                 channel=self.regions[source].channel, panels=count, panel=first,
@@ -185,21 +186,21 @@ class Emitter:
         first, result = node.terms[0].rows, node.result
         strips = self.operands.vertices_of(result).strips
         panels = range(self.regions[first].panels)
-        # Whatever multiplies the sums takes all panels of some rows.
-        by_strips = not node.backward or self.operands.tiling.backward_strips
+        by_strips = self.operands.tiling.by_strips(
+            backward=node.backward, combined=first.kind == Kind.COMBINED)
         for index, panel in itertools.product(range(len(strips)), panels) if by_strips else (
                 (index, panel) for panel in panels for index in range(len(strips))):
             strip, common = strips[index], None if by_strips else panel
             accumulators = Accumulators(DrainSource.AGGREGATION)
             for name, messages in terms:
-                self._send(phase, accumulators, name, panel, messages[index], common)
+                self._send(phase, accumulators, name, panel, messages[index], strip, common)
             factors = EDGES.in_pass(result.during), first.in_pass(result.during)
             self._drain(phase, DrainSource.AGGREGATION, accumulators, factors, node,
                         Piece(panel, strip), common)
 
     def _send(self, phase: int, accumulators: Accumulators, source: Tensor, panel: int,
-              messages: PlacedMessages, common: int | None) -> None:
-        """Add a panel's rows to the rows that messages lead to."""
+              messages: PlacedMessages, strip: Strip, common: int | None) -> None:
+        """Add a panel's rows to the rows of a strip that messages lead to."""
         region = self.regions[source]
         self._prefetch(phase, messages)
         sent = self.operands.outgoing(source, panel, region.panel(panel))
@@ -208,7 +209,7 @@ class Emitter:
             duration=self.timing.aggregate(
                 messages.load, region.channel, bypassed=not sent.memory),
             reads=[*sent.reads, ("edges", messages.edge_set)], follows=sent.follows,
-            family=self._family(source, Opcode.AGGREGATE, phase, common),
+            family=self._family(source, Opcode.AGGREGATE, phase, common), strip=strip.first,
             accumulators=accumulators, vertices=messages.entry, channel=region.channel,
             send_list=messages.send_list, edge_set=messages.edge_set, indexed=messages.load.indexed)
 
@@ -264,7 +265,7 @@ class Emitter:
                 ranked=self.is_ranked(node.dropout)),
             reads=reads, writes=writes, accumulators=accumulators,
             opens=None if entry in self._opened else entry,
-            family=self._family(result, Opcode.DRAIN, phase, common),
+            family=self._family(result, Opcode.DRAIN, phase, common), strip=strip.first,
             vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
             channel=region.channel, address=region.panel(panel, rows.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),

@@ -13,6 +13,7 @@ from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.issue_order import CHAINED
 from hypercast.host.compiler.timing import issue_interval, turnaround
 from hypercast.rtl.isa import OPERATIONS, Engine, Opcode, engine_of
+from hypercast.rtl.limits import LOOP_CYCLES
 
 __all__ = ["execute"]
 
@@ -37,9 +38,11 @@ def execute(issued: Iterable[Issued], phases: int) -> tuple[int, list[int]]:
     """
     engines = _Engines()
     spent = [0] * phases
-    last, phase = 0.0, 0
+    last, fetched, phase = 0.0, 0.0, 0
     for number, one in enumerate(issued):
-        start = last + (issue_interval(one.opcode) if number else _BEGIN)
+        # It is fetched while the one before waits to be issued.
+        fetched = max(last, fetched + LOOP_CYCLES if one.looped else 0)
+        start = fetched + (issue_interval(one.opcode) if number else _BEGIN)
         if one.opcode != Opcode.HALT:
             own = engine_of(one.opcode)
             ended = engines.wait(own)

@@ -89,6 +89,7 @@ class Features:
         firsts : sequence of int
             First panels of the pieces that are read on their own; 0 is the first of them.
         """
+        self._indices.clear()
         if self._sparse is None:
             memory.matrix(FEATURES, 0, self._columns)
             return

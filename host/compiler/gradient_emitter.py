@@ -11,6 +11,7 @@ from hypercast.host.compiler.memory_map import index_name
 from hypercast.host.compiler.panel_groups import Run, runs_of
 from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
+from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.step_graph import ParameterGradient
 from hypercast.reference.tensor import ONE, Tensor
@@ -142,7 +143,7 @@ class GradientEmitter:
                         rows, vertices.count_of(strip), run.first, run.tiles, digits,
                         emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums,
-                        ranked=emitter.is_ranked(dropout), row_start=strip.first))
+                        ranked=emitter.is_ranked(dropout), row_start=strip.first), strip=strip)
 
     def _bias_gradient(self, phase: int, gradient: ParameterGradient,
                        without: Mapping[int, int]) -> None:
@@ -169,14 +170,14 @@ class GradientEmitter:
                         follows=right.follows,
                         duration=emitter.timing.bias_gradient(
                             vertices.count_of(strip), len(panels), self.digits[name],
-                            region.channel, bypassed=not together))
+                            region.channel, bypassed=not together), strip=strip)
 
     def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,
-                reads: Iterable[Name], follows: Iterable[Name],
+                reads: Iterable[Name], follows: Iterable[Name], strip: Strip,
                 writes: Iterable[Name] = ()) -> None:
         self.emitter.schedule.add(
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
-            follows=follows, accumulators=self._reduction_group(group))
+            follows=follows, accumulators=self._reduction_group(group), strip=strip.first)
 
     def _runs(self, weights: Weights, portion: Portion, rows: Tensor,
               columns: Tensor) -> list[Run]:

@@ -9,8 +9,9 @@ from typing import TypeAlias
 from hypercast.host.compiler.timing import Duration
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
+from hypercast.rtl.loop import encode_strides
 
-__all__ = ["Accumulators", "Instruction", "Issued", "Name"]
+__all__ = ["Accumulators", "Instruction", "Issued", "IssuedLoop", "Name"]
 
 #: What an instruction uses: a part of a tensor, say.
 Name: TypeAlias = Hashable
@@ -48,16 +49,54 @@ class Issued:
         Cycles it is expected to take.
     operands : dict
         The instruction's other fields, ``phase`` included.
+    looped : bool
+        Whether it is of a loop: it takes longer until it can be issued.
+    label : Tensor or None
+        What it was given a label for.
     """
 
     opcode: isa.Opcode
     waits: int
     duration: Duration
     operands: dict[str, int]
+    looped: bool = False
+    label: Tensor | None = None
 
     def encode(self) -> int:
         """The instruction's word."""
         return isa.encode(self.opcode, waits=self.waits, **self.operands)
+
+
+@dataclass(frozen=True, kw_only=True)
+class IssuedLoop:
+    """A loop over strips of rows in its place in a program, see ``rtl.loop``.
+
+    Parameters
+    ----------
+    strips, lags : int
+        Fields of LOOP.
+    body : tuple of (Issued, int, dict)
+        Instructions of the first strip, with what they lag and their strides.
+    issued : tuple of Issued
+        All instructions in the order in which they are issued.
+    """
+
+    strips: int
+    lags: int
+    body: tuple[tuple[Issued, int, dict[str, int]], ...]
+    issued: tuple[Issued, ...]
+
+    @property
+    def rows(self) -> int:
+        """Rows that it takes."""
+        return 1 + 2 * len(self.body)
+
+    def encode(self) -> list[int]:
+        """The loop's rows, encoded."""
+        return [isa.encode(isa.Opcode.LOOP, strips=self.strips, length=len(self.body),
+                           lags=self.lags),
+                *(word for first, lag, strides in self.body
+                  for word in (first.encode(), encode_strides(first.opcode, lag=lag, **strides)))]
 
 
 @dataclass(eq=False)
@@ -78,6 +117,7 @@ class Instruction:
     follows: frozenset[Name] = frozenset()  # names that it may read while they are written
     chain: "Instruction | None" = None  # of ``before``, the one it may run at the same time as
     family: Name = None  # of those that differ in their strip of rows: equally urgent
+    strip: int | None = None  # first row of the only strip of rows that it works on
     path: int = 0  # cycles from its start to the end of the program, at least
 
     @cached_property

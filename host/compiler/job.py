@@ -13,6 +13,7 @@ from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.tensor import FEATURES, Pass, Tensor
 from hypercast.rtl.config import Config
+from hypercast.rtl.loop import unroll
 
 __all__ = ["Job"]
 
@@ -151,7 +152,7 @@ class Job:
         return self.places[0] + self.starts[program]
 
     def instructions(self, program: str) -> list[int]:
-        """The encoded instructions of a program, up to its HALT."""
+        """The encoded instructions that a program issues, in order, up to its HALT."""
         first = self.starts[program]
-        return self.program[first:min(
-            (row for row in self.starts.values() if row > first), default=len(self.program))]
+        last = min((row for row in self.starts.values() if row > first), default=len(self.program))
+        return [one.word for one in unroll(self.program, first, last)]

@@ -7,7 +7,6 @@ Tensors are named as in ``reference.fixed_passes``.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Self
 
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
@@ -18,17 +17,19 @@ from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
-from hypercast.host.compiler.tiling import PLAIN, SWEEPS, Tiling
+from hypercast.host.compiler.strip_loops import UnlikeStripsError
+from hypercast.host.compiler.tiling import LOOPED, PLAIN, SWEEPS, Tiling
 from hypercast.host.compiler.vertices import Vertices
 from hypercast.reference.network import Network
 from hypercast.reference.step_graph import Node, Op, StepGraph, step_graph
 from hypercast.reference.tensor import Kind, Pass, Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Opcode
 from hypercast.rtl.registers import PHASES
 
 __all__ = ["Program", "fit_program"]
 
+#: Strips from which on programs are in loops if they can be.
+_MANY = 32
 #: Kinds of phases that are of layers, and phases that are of all of them: loss, evaluation and the
 #: end of the update.
 _OF_LAYERS, _WHOLE = 3, 3
@@ -94,15 +95,13 @@ class Program:
     @property
     def rows(self) -> int:
         """How many instructions there are."""
-        return len(self.emitter.schedule.issued)
+        return self.emitter.schedule.rows
 
     @property
     def cycles(self) -> int:
         """Cycles of all programs, one after the other, by the cycle model."""
-        issued = self.emitter.schedule.issued
-        halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
-        return sum(execute(issued[first:last], len(self.phases))[0]
-                   for first, last in pairwise([0, *halts]))
+        return sum(execute(issued, len(self.phases))[0]
+                   for issued in self.emitter.schedule.programs.values())
 
     def emit(self, names: Iterable[str]) -> dict[str, int]:
         """Emit these of the methods below, one after the other.
@@ -264,12 +263,13 @@ class Program:
 
 def fit_program(made: Callable[[Tiling, Schedule], Program],
                 emitted: Callable[[Program], dict[str, int]], config: Config,
-                vertices: Iterable[Vertices], trials: int = TRIALS,
+                vertices: Sequence[Vertices], trials: int = TRIALS, *, loops: bool = True,
                 ) -> tuple[Program, dict[str, int]]:
-    """The fastest program that there is room for, if there is one, and where its parts start.
+    """The fastest program that there is room for, or else a short one, and where its parts start.
 
     If rows are worked on in several strips, the cycle model chooses in what order, unless there
-    are no ``trials``.
+    are no ``trials``, and whether in loops. Where there are many strips, programs are in loops if
+    strips are alike: without them, they would be long, and ordering them would take long.
     Operands that take turns take more instructions, so they do only where there is room.
 
     Parameters
@@ -280,25 +280,39 @@ def fit_program(made: Callable[[Tiling, Schedule], Program],
         Emits it, and says where its parts start.
     config : Config
         Configuration of the chip, which has room for ``program_rows`` instructions.
-    vertices : iterable of Vertices
+    vertices : sequence of Vertices
         What the program's tensors have rows of.
     trials : int
         As in ``Schedule``.
+    loops : bool
+        Whether the program may have loops.
     """
-    def cycles(tiling: Tiling) -> float:
-        program = made(tiling, Schedule(trials=0))
-        emitted(program)
-        return program.cycles if program.rows <= config.program_rows else math.inf
+    def emit(tiling: Tiling, trials: int) -> tuple[Program, dict[str, int]]:
+        program = made(tiling, Schedule(trials=trials, loops=tiling.loops))
+        return program, emitted(program)
 
-    tiling = PLAIN
-    if any(len(rows.strips) > 1 for rows in vertices):
-        tiling = Tiling(sweep=SWEEPS[-1])
-    if tiling != PLAIN and trials:
+    def cycles(tiling: Tiling) -> tuple[bool, float]:
+        """Whether there is no room for it; cycles, or else rows."""
+        try:
+            program, _ = emit(tiling, 0)
+        except UnlikeStripsError:
+            return True, math.inf
+        beyond = program.rows > config.program_rows
+        return beyond, program.rows if beyond else program.cycles
+
+    strips = max(len(rows.strips) for rows in vertices)
+    tiling = PLAIN if strips == 1 else Tiling(sweep=SWEEPS[-1])
+    looped, least = tiling, (True, math.inf)
+    if loops and (strips > _MANY or (strips > 1 and trials)):
+        looped, least = min(((one, cycles(one)) for one in LOOPED), key=lambda found: found[1])
+    if strips > 1 and trials and (strips <= _MANY or least[0]):
         tiling = min((Tiling(sweep=sweep) for sweep in SWEEPS), key=cycles)
         tiling = min((tiling, replace(tiling, backward_strips=False)), key=cycles)
-    program = made(tiling, Schedule(trials=trials))
-    starts = emitted(program)
+    if not least[0] and (strips > _MANY or least < cycles(tiling)):
+        return emit(looped, trials)
+    program, starts = emit(tiling, trials)
     if program.rows > config.program_rows:
-        program = made(replace(tiling, turns=False), Schedule(trials=trials))
-        starts = emitted(program)
+        program, starts = emit(replace(tiling, turns=False), trials)
+    if program.rows > max(config.program_rows, least[1]):
+        return emit(looped, trials)
     return program, starts

@@ -142,15 +142,16 @@ class Operands:
         """The left operand of a MATMUL: the first ``count`` panels of a window of rows."""
         fields = {"address": self.regions[name].panel(0, piece.rows.first)}
         parts = self.parts(name, range(count), piece.strip)
-        return self._share(name, fields, parts, 0, piece.rows.rows, fill=piece.fill)
+        return self._share(name, fields, parts, 0, piece.stride, fill=piece.fill)
 
     def group(self, name: Tensor, run: Run, strip: Strip) -> Use:
         """The left operand of a GRADIENT of a group of panels, of a strip of rows."""
         fields = {"address": self.regions[name].panel(run.first, strip.first)}
         parts = self.parts(name, range(run.first, run.first + run.tiles), strip)
         assert run.start is not None
-        offset = (run.first - run.start) * strip.rows
-        return self._share(name, fields, parts, offset, strip.rows, fill=run.fill)
+        stride = self.vertices_of(name).strips[0].rows  # of all strips, so that they are alike
+        offset = (run.first - run.start) * stride
+        return self._share(name, fields, parts, offset, stride, fill=run.fill)
 
     def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
                stride: int, *, fill: bool) -> Use:
@@ -183,7 +184,7 @@ class Operands:
 
     def result(self, name: Tensor, piece: Piece) -> Use:
         """Outputs of DRAIN, or of LOSS with one panel: to memory, and past it."""
-        panel, strip, window, _ = piece
+        panel, strip, window = piece[:3]
         first, vertices = piece.rows.first, self.vertices_of(name)
         parts, place = self.parts(name, [panel], strip), name.of_training
         if name.during == Pass.NEXT:

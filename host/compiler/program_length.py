@@ -7,7 +7,6 @@ from functools import lru_cache
 from typing import Any
 
 from hypercast.host.compiler.emitter import PlacedMessages
-from hypercast.host.compiler.instruction import Issued
 from hypercast.host.compiler.label_list import LabelFormat
 from hypercast.host.compiler.layer_entries import layer_entries
 from hypercast.host.compiler.layout import Layout
@@ -17,7 +16,6 @@ from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.piece_program import PIECES, PieceProgram
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import Tiling
-from hypercast.host.compiler.timing import Duration
 from hypercast.host.compiler.vertices import RowTable, Vertices
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.tensor import FEATURES
@@ -35,35 +33,46 @@ class _TooManyError(Exception):
 
 
 class _CountedSchedule(Schedule):
-    """Counts instructions, and does not order them."""
+    """Counts instructions, and does not order them.
+
+    In loops, the first strip's instructions stand for all. Each takes two rows there, and there is
+    one LOOP at least.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self._begun = False
+        self._written_out, self._in_loops = 0, 1
 
     @property
     def empty(self) -> bool:
         return not self._begun
 
-    def add(self, opcode: Opcode, fields: Mapping[str, int] | None = None, /,
-            **others: Any) -> None:
-        self._count(opcode)
+    @property
+    def rows(self) -> int:
+        return min(self._written_out, self._in_loops)
+
+    def add(self, opcode: Opcode, fields: Mapping[str, int] | None = None, /, *,
+            strip: int | None = None, **others: Any) -> None:
+        self._count(strip)
         self._begun = True
 
     def halt(self, *, phase: int, step: int) -> None:
-        self._count(Opcode.HALT)
+        self._count(None)
         self._begun = False
 
-    def _count(self, opcode: Opcode) -> None:
-        self.issued.append(Issued(opcode=opcode, waits=0, duration=Duration(), operands={}))
-        if len(self.issued) > LARGEST_PROGRAM:
+    def _count(self, strip: int | None) -> None:
+        self._written_out += 1
+        self._in_loops += 1 if strip is None else 0 if strip else 2
+        if self.rows > LARGEST_PROGRAM:
             raise _TooManyError
 
 
 def program_length(network: Network, config: Config, rows: tuple[int, ...],
                    names: Iterable[str] = PIECES, layers: range = range(0), *,
                    square: bool = True, sources: tuple[int, ...] = ()) -> int:
-    """The least number of instructions that programs take on a chip.
+    """The least number of instructions that programs take on a chip; in loops, rows of LOOPs count
+    as one.
 
     The compiler refuses what has more than the program memory. It may take more where there is
     room. Input features count as dense.

@@ -34,12 +34,15 @@ class Piece(NamedTuple):
         The rows, if they are not the whole strip.
     fill : bool
         Whether a window's left operand is read from memory, or in the operand buffer.
+    stride : int
+        Entries from panel to panel there: as many as the largest window has rows.
     """
 
     panel: int
     strip: Strip
     window: Strip | None = None
     fill: bool = False
+    stride: int = 0
 
     @property
     def rows(self) -> Strip:
@@ -48,7 +51,7 @@ class Piece(NamedTuple):
 
 
 def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, config: Config, *,
-              whole: int, sweep: int, plain: Callable[[Strip], int],
+              whole: int, sweep: int, alike: bool, plain: Callable[[Strip], int],
               windowed: Callable[[Strip, bool], int]) -> list[Piece]:
     """The pieces of a product, in the order in which they are made.
 
@@ -66,19 +69,23 @@ def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, 
         First panels of the product that are made of whole strips in any case.
     sweep : int
         Panels of the product that are made at most while windows pass once; 0 for all.
+    alike : bool
+        Whether all strips have windows as the first one has, some of them empty if the last one has
+        fewer rows.
     plain : callable
         Cycles of a panel of the product, of a whole strip.
     windowed : callable
         Cycles of a panel of the product, of all of a window's rows; read from memory or not.
     """
     rest = range(min(whole, results), results)
+    most = entries // panels // config.mask_rows * config.mask_rows
     windows = [(strip, window) for strip in strips for window in _windows(
-        strip, entries // panels // config.mask_rows * config.mask_rows, config)]
+        strip, strips[0].rows if alike else strip.rows, most, config)]
     sweeps = _sweeps(rest, sweep or results)
     if not _gain(windows, strips, sweeps, plain, windowed):
         return [Piece(panel, strip) for panel in range(results) for strip in strips]
     return [*(Piece(panel, strip) for panel in range(rest.start) for strip in strips),
-            *(Piece(panel, strip, window, panel == panels.start)
+            *(Piece(panel, strip, window, panel == panels.start, windows[0][1].rows)
               for panels in sweeps for strip, window in windows for panel in panels)]
 
 
@@ -101,11 +108,15 @@ def _gain(windows: Sequence[tuple[Strip, Strip]], strips: Sequence[Strip], sweep
     return after < _GAIN * before
 
 
-def _windows(strip: Strip, most: int, config: Config) -> list[Strip]:
-    """Windows of nearly the same size, at most so many rows; of whole words of masks."""
+def _windows(strip: Strip, rows: int, most: int, config: Config) -> list[Strip]:
+    """Windows of nearly the same size, at most so many rows; of whole words of masks.
+
+    A strip of so many ``rows`` would have them; they end with this one.
+    """
     if not most:
         return []
-    count = -(-strip.rows // most)
-    rows = -(-strip.rows // (count * config.mask_rows)) * config.mask_rows
-    return [Strip(first=first, rows=min(rows, strip.first + strip.rows - first))
-            for first in range(strip.first, strip.first + strip.rows, rows)]
+    count = -(-rows // most)
+    size = -(-rows // (count * config.mask_rows)) * config.mask_rows
+    last = strip.first + strip.rows
+    return [Strip(first=first, rows=max(0, min(size, last - first)))
+            for first in range(strip.first, strip.first + rows, size)]

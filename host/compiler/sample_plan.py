@@ -43,6 +43,8 @@ __all__ = ["NO_TRAFFIC", "Capacity", "SamplePlan"]
 
 #: The aggregation of the input features.
 _FIRST = 1, False
+#: Words that lists of one size may take, compared with lists of just the size they need.
+_LEVEL = 1.25
 #: A capacity is this share larger than the samples that are known.
 _SLACK = 0.15
 
@@ -138,6 +140,10 @@ class SamplePlan:
         ``Job``. Made by ``place``.
     """
 
+    #: Whether lists of all strips of a matrix have the same size, where that takes not much more:
+    #: a constant distance apart, they can be used in a loop.
+    level = False
+
     def __init__(self, network: Network, config: Config, sample: Sample,
                  capacity: Capacity | None = None,
                  edges: CompiledEdges | None = None, *, ahead: bool = False,
@@ -172,7 +178,7 @@ class SamplePlan:
         self._regions: dict[tuple[str, int], tuple[str, str]] = {}
         #: Messages of strips whose send lists name rows, by matrix and first row.
         self._named: dict[tuple[str, int], Messages] = {}
-        self.pairs: list[tuple[str, str]] = [(LABELS, second(LABELS))] if self.twice else []
+        self.pairs: list[tuple[str, str]] = []
         #: The last samples that are in use at once, and what was compiled of them.
         self._compiled: list[tuple[Sample, CompiledEdges]] = []
         if edges and not edges.of_matrices(sample.edges, config):
@@ -188,20 +194,27 @@ class SamplePlan:
 
     def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``: two for each list if there are two places.
+
+        Whatever was allocated in another map is forgotten.
         """
+        self.pairs = [(LABELS, second(LABELS))] if self.twice else []
+        self.messages.clear()
+        self.roots.clear()
         for edges, strips in self._matrices(self._first, self._first):
             rows = self.following if edges.uses == (_FIRST,) and self._ahead else (
                 *self.vertices, *self.sources)
-            places = []
-            for strip, plain in strips:
-                entry, messages = rows[edges.source].entry, plain
-                if len(strips) > 1:
-                    entry, messages = self._choose_list(edges.name, strip, plain, entry)
-                sizes = {Listing.SEND_LIST: self._list_words(edges, messages),
-                         Listing.EDGE_SET: self._set_words(messages)}
+            entry, places = rows[edges.source].entry, []
+            chosen = self._choose_lists(edges.name, strips, entry) if len(strips) > 1 else [
+                (entry, messages) for _, messages in strips]
+            sizes = {
+                Listing.SEND_LIST: self._level(
+                    [self._list_words(edges, messages) for _, messages in chosen]),
+                Listing.EDGE_SET: self._level([self._set_words(one) for _, one in chosen])}
+            for number, ((strip, _), (entry, messages)) in enumerate(
+                    zip(strips, chosen, strict=True)):
                 lists, sets = (
                     self._place(memory, f"{listing} of {edges.name}, rows from {strip.first}",
-                                count, listing) for listing, count in sizes.items())
+                                counts[number], listing) for listing, counts in sizes.items())
                 self._regions[edges.name, strip.first] = lists.name, sets.name
                 load = replace(messages.load,
                                indexed=messages.indexed or self._names_rows(edges))
@@ -211,23 +224,34 @@ class SamplePlan:
             if not edges.root and not self.traffic:
                 self.traffic = self._traffic([messages for _, messages in strips])
 
-    def _choose_list(self, name: str, strip: Strip, messages: Messages,
-                     entry: int) -> tuple[int, Messages]:
-        """Entry of the row table, and messages, of a strip: rows are named if that is faster.
+    def _choose_lists(self, name: str, strips: Sequence[tuple[Strip, Messages]],
+                      entry: int) -> list[tuple[int, Messages]]:
+        """Entries of the row table, and messages, of strips: rows are named if that is faster.
 
-        Samples that take turns in one place have lists of any length, and lists of resident
-        features name rows already.
+        All strips name them or none, so that they are alike. Samples that take turns in one place
+        have lists of any length, and lists of resident features name rows already.
         """
-        if self.capacity or self._ahead or self._resident:
-            return entry, messages
-        if not Timing(self._config).prefers_names(messages.load):
-            return entry, messages
-        key, named = (name, strip.first), messages.name_rows()
-        own = self._table.entry(key, named.load.rows)
-        if own is None:
-            return entry, messages
-        self._named[key] = named
-        return own, named
+        plain = [(entry, messages) for _, messages in strips]
+        timing, table = Timing(self._config), self._table
+        loads, keys = [messages.load for _, messages in strips], [
+            (name, strip.first) for strip, _ in strips]
+        if self.capacity or self._ahead or self._resident or not timing.prefers_names(loads) \
+                or not table.has_room(keys):
+            return plain
+        found = []
+        for key, (_, messages) in zip(keys, strips, strict=True):
+            self._named[key] = named = messages.name_rows()
+            own = table.entry(key, named.load.rows)
+            assert own is not None  # there is room
+            found.append((own, named))
+        return found
+
+    def _level(self, words: Sequence[int]) -> Sequence[int]:
+        """Words of each strip's list: as many for all, if that takes not much more."""
+        level = max(words) * len(words)
+        if not self.level or level > max(_LEVEL * sum(words), self._config.channel_words // 8):
+            return words
+        return [max(words)] * len(words)
 
     def _place(self, memory: MemoryMap, name: str, count: int, listing: Listing) -> Region:
         if self.twice:

@@ -7,14 +7,24 @@ finishes first is taken. An engine runs one instruction at a time, so what may s
 when an instruction is issued is at most the last instruction of each engine, and the arrivals that
 GRADIENT and UPDATE announce. An instruction waits for engines that have a conflicting instruction,
 and for no others.
+
+A program whose strips of rows are alike can be rolled up into loops instead (``strip_loops``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from hypercast.host.compiler.execution import execute
-from hypercast.host.compiler.instruction import Accumulators, Instruction, Issued, Name
+from hypercast.host.compiler.instruction import (
+    Accumulators,
+    Instruction,
+    Issued,
+    IssuedLoop,
+    Name,
+)
 from hypercast.host.compiler.issue_order import TRIALS, issue_orders
+from hypercast.host.compiler.strip_loops import StripLoop, assign_buffers, roll
 from hypercast.host.compiler.timing import Duration
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
@@ -29,19 +39,18 @@ class Schedule:
     ----------
     trials : int
         How many orders are tried, see ``issue_orders``.
+    loops : bool
+        Whether programs on several strips of rows are rolled up into loops.
 
     Attributes
     ----------
-    issued : list of Issued
-        Instructions in the order of their rows.
-    labels : list of (int, Tensor)
-        Rows of the instructions that were given a label.
+    parts : list of Issued or IssuedLoop
+        Programs, in the order of their rows.
     """
 
-    def __init__(self, trials: int = TRIALS) -> None:
-        self.issued: list[Issued] = []
-        self.labels: list[tuple[int, Tensor]] = []
-        self._trials = trials
+    def __init__(self, trials: int = TRIALS, *, loops: bool = False) -> None:
+        self.parts: list[Issued | IssuedLoop] = []
+        self._trials, self._loops = trials, loops
         self._program: list[Instruction] = []
 
     @property
@@ -50,15 +59,50 @@ class Schedule:
         return not self._program
 
     @property
+    def rows(self) -> int:
+        """Rows of all programs."""
+        return sum(map(_rows_of, self.parts))
+
+    @property
     def words(self) -> list[int]:
-        """Encoded instructions."""
-        return [instruction.encode() for instruction in self.issued]
+        """Encoded rows."""
+        return [word for part in self.parts for word in (
+            [part.encode()] if isinstance(part, Issued) else part.encode())]
+
+    @property
+    def labels(self) -> list[tuple[int, Tensor]]:
+        """Rows of the instructions that were given a label: none of a loop."""
+        found, row = [], 0
+        for part in self.parts:
+            if isinstance(part, Issued) and part.label:
+                found.append((row, part.label))
+            row += _rows_of(part)
+        return found
+
+    @property
+    def issued(self) -> list[Issued]:
+        """Instructions in the order in which they are issued, of one program after the other."""
+        return [one for part in self.parts for one in (
+            [part] if isinstance(part, Issued) else part.issued)]
+
+    @property
+    def programs(self) -> dict[int, list[Issued]]:
+        """The first row of each program that has ended, to what it issues, up to its HALT."""
+        found: dict[int, list[Issued]] = {}
+        row, first = 0, 0
+        for part in self.parts:
+            found.setdefault(first, []).extend([part] if isinstance(part, Issued) else part.issued)
+            row += _rows_of(part)
+            if isinstance(part, Issued) and part.opcode == isa.Opcode.HALT:
+                first = row
+        return found
 
     def add(self, opcode: isa.Opcode, fields: Mapping[str, int] | None = None, /, *,
             duration: Duration | None = None, reads: Iterable[Name] = (),
             writes: Iterable[Name] = (), follows: Iterable[Name] = (),
             accumulators: Accumulators | None = None, opens: Tensor | None = None,
-            label: Tensor | None = None, family: Name = None, **operands: int) -> None:
+            label: Tensor | None = None, family: Name = None, strip: int | None = None,
+            **operands: int) -> None:
         """Add an instruction to the program, after the instructions that it depends on.
 
         Parameters
@@ -84,46 +128,103 @@ class Schedule:
         family : hashable, optional
             What instructions have in common that differ in their strip of rows only: they are
             taken for equally urgent.
+        strip : int, optional
+            First row of the strip that it works on, if it is no other's.
         **operands
             Fields of the instruction.
         """
         self._program.append(Instruction(
             opcode, duration or Duration(), set(reads), set(writes), accumulators, opens, label,
-            {**operands, **(fields or {})}, follows=frozenset(follows), family=family))
+            {**operands, **(fields or {})}, follows=frozenset(follows), family=family,
+            strip=strip))
 
     def halt(self, *, phase: int, step: int) -> None:
-        """End the program; with ``step``, also the training step. Waits for every engine."""
+        """End the program; with ``step``, also the training step. Waits for every engine.
+
+        Raises
+        ------
+        UnlikeStripsError
+            If the program is to have loops, but its strips are not alike.
+        """
         _find_dependencies(self._program)
         halt = Issued(
             opcode=isa.Opcode.HALT, waits=(1 << len(isa.Engine)) - 1, duration=Duration(),
             operands={"phase": phase, "step": step})
-        phases = 1 + max([phase, *(one.operands["phase"] for one in self._program)])
-        programs = ((order, [*_issue(order, buffers), halt])
-                    for order, buffers in issue_orders(self._program, self._trials))
-        order, issued = min(programs, key=lambda program: execute(program[1], phases)[0]) \
-            if self._trials else next(programs)
-        self.labels += [(len(self.issued) + row, instruction.label)
-                        for row, instruction in enumerate(order) if instruction.label]
-        self.issued += issued
+        rolled = roll(self._program) if self._loops else []
+        if any(isinstance(part, StripLoop) for part in rolled):
+            self.parts += [*_issue(rolled, assign_buffers(rolled)), halt]
+        else:
+            self.parts += self._order(halt)
         self._program = []
 
+    def _order(self, halt: Issued) -> list[Issued]:
+        """The program in the order that the cycle model finishes first."""
+        phases = 1 + max([halt.operands["phase"],
+                          *(one.operands["phase"] for one in self._program)])
+        programs = ([*(one for one in _issue(order, buffers) if isinstance(one, Issued)), halt]
+                    for order, buffers in issue_orders(self._program, self._trials))
+        return min(programs, key=lambda program: execute(program, phases)[0]) \
+            if self._trials else next(programs)
 
-def _issue(order: Iterable[Instruction], buffers: Mapping[Accumulators, int]) -> Iterator[Issued]:
+
+def _rows_of(part: Issued | IssuedLoop) -> int:
+    return 1 if isinstance(part, Issued) else part.rows
+
+
+def _issue(order: Iterable[Instruction | StripLoop],
+           buffers: Mapping[Accumulators, int]) -> Iterator[Issued | IssuedLoop]:
     """Instructions in order, in their issued form."""
-    waits = _Waits(buffers)
-    opened: set[Tensor] = set()
-    for instruction in order:
-        fields = dict(instruction.operands)
-        if instruction.accumulators:
-            fields["buffer"] = buffers[instruction.accumulators]
-        if instruction.opens:
-            fields["open"] = instruction.opens not in opened
-            opened.add(instruction.opens)
-        needed, chained = waits.issue(instruction)
+    waits, opened = _Waits(buffers), set[Tensor]()
+
+    def fields(one: Instruction) -> dict[str, int]:
+        found = dict(one.operands)
+        if one.accumulators:
+            found["buffer"] = buffers[one.accumulators]
+        if one.opens:
+            found["open"] = one.opens not in opened
+            opened.add(one.opens)
+        return found
+
+    for part in order:
+        if isinstance(part, StripLoop):
+            yield _issue_loop(part, waits, fields, buffers)
+            continue
+        operands, (needed, chained) = fields(part), waits.issue(part)
         if chained:
-            fields["chained"] = 1
-        yield Issued(opcode=instruction.opcode, waits=needed, duration=instruction.duration,
-                     operands=fields)
+            operands["chained"] = 1
+        yield Issued(opcode=part.opcode, waits=needed, duration=part.duration, operands=operands,
+                     label=part.label)
+
+
+def _issue_loop(loop: StripLoop, waits: "_Waits", fields: Callable[[Instruction], dict[str, int]],
+                buffers: Mapping[Accumulators, int]) -> IssuedLoop:
+    """A loop in its issued form: an instruction waits for what it has to wait for on any strip."""
+    places = list(loop.places())
+    found = [(number, fields(one), waits.issue(one)) for number, strip in places
+             for one in [loop.body[number].strips[strip]]]
+    needed, chained = Counter[int](), [True] * len(loop.body)
+    for number, _, (_, follows) in found:
+        chained[number] &= follows
+    for number, _, (engines, follows) in found:
+        unchained = follows and not chained[number]
+        needed[number] |= engines | (1 << isa.Engine.VECTOR if unchained else 0)
+    issued = []
+    for (number, strip), (_, operands, _) in zip(places, found, strict=True):
+        one = loop.body[number].strips[strip]
+        if chained[number]:
+            operands["chained"] = 1
+        issued.append(Issued(opcode=one.opcode, waits=needed[number], duration=one.duration,
+                             operands=operands, looped=True, label=one.label))
+    firsts = {number: one for (number, strip), one in zip(places, issued, strict=True)
+              if strip == 0}
+    turns = [[buffers[one.accumulators] for one in body.strips if one.accumulators]
+             for body in loop.body]
+    return IssuedLoop(
+        strips=loop.strips, lags=loop.lags, issued=tuple(issued), body=tuple(
+            (firsts[number], body.lag,
+             body.strides | ({"buffer": turns[number][0] ^ turns[number][1]}
+                             if turns[number] else {}))
+            for number, body in enumerate(loop.body)))
 
 
 # --- Dependencies -------------------------------------------------------------------------------

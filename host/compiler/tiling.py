@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-__all__ = ["PLAIN", "SWEEPS", "Tiling"]
+__all__ = ["LOOPED", "PLAIN", "SWEEPS", "Tiling"]
 
 #: What the cycle model chooses a ``Tiling``'s ``sweep`` from.
 SWEEPS = (0, 1, 3)
@@ -21,15 +21,33 @@ class Tiling:
     sweep : int
         Panels of a product that are made at most while the parts pass once; 0 for all. With fewer,
         the operand is read more often, and the first panels are complete sooner.
-    backward_strips : bool
-        Whether the backward pass aggregates all panels of a strip of rows before the next strip, as
-        the forward pass does; if not, all strips of a panel before the next panel.
+    forward_strips, backward_strips : bool
+        Whether the forward pass, and the backward pass, aggregate all panels of a strip of rows
+        before the next strip; if not, all strips of a panel before the next panel. What is not a
+        product of this step has all of its panels from the start: its sums are always made by
+        strips, since what multiplies them takes all panels of some rows.
+    loops : bool
+        Whether the program is rolled up into loops over strips, if it can be.
     """
 
     turns: bool = True
     sweep: int = 0
+    forward_strips: bool = True
     backward_strips: bool = True
+    loops: bool = False
+
+    def by_strips(self, *, backward: bool, combined: bool) -> bool:
+        """Whether all panels of a strip of rows are aggregated before the next strip.
+
+        In a pass, of a product of that pass with the weights, ``combined``, or of anything else.
+        """
+        if backward:
+            return self.backward_strips
+        return self.forward_strips or not combined
 
 
 #: The tiling of rows in one strip.
 PLAIN = Tiling()
+#: Tilings of programs in loops, of which the cycle model chooses one.
+LOOPED = tuple(Tiling(turns=turns, sweep=1, forward_strips=forward, loops=True)
+               for turns in (False, True) for forward in (False, True))

@@ -7,7 +7,7 @@ its own; ``demands`` say what it shares with others (``execution``).
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -224,9 +224,11 @@ class Timing:
             demands={"injection": load.sent, "ejection": load.ejected, "aggregators": added},
             work={"sent": load.messages, "edges": load.edges, **reads})
 
-    def prefers_names(self, load: Load) -> bool:
-        """Whether an AGGREGATE takes fewer cycles if its list names the rows that are sent."""
-        plain, named = (self.aggregate(one, 0).cycles for one in (load, load.name_rows()))
+    def prefers_names(self, loads: Sequence[Load]) -> bool:
+        """Whether AGGREGATEs take fewer cycles if their lists name the rows that are sent."""
+        plain, named = (
+            sum(self.aggregate(one.name_rows() if names else one, 0).cycles for one in loads)
+            for names in (False, True))
         return named < plain
 
     def prefetch(self, load: Load) -> Duration:

@@ -16,6 +16,7 @@ from hypercast.host.compiler.memory_map import Listing, Region
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.access import Access, Mode, Store
 from hypercast.rtl.isa import OPERATIONS, Opcode, decode
+from hypercast.rtl.loop import unroll
 
 __all__ = ["ProgramError", "verify"]
 
@@ -39,10 +40,10 @@ def verify(job: Job) -> None:
         weight bank, the accumulators, or what is kept close to an engine.
     """
     checks = _Checks(job)
-    for row, word in enumerate(job.program):
+    for row, word, _, looped in unroll(job.program):
         entry = decode(word)
         try:
-            checks.check(entry)
+            checks.check(entry, looped=looped)
         except _BeyondError as error:
             name = Opcode(entry["opcode"]).name
             raise ProgramError(
@@ -69,9 +70,11 @@ class _Checks:
         self._config = job.config
         self._starts = {  # by kind and first word; all lists lie in channel 1
             (region.listing, region.address): region.name for region in job.regions.values()}
+        self._looped = False
 
-    def check(self, entry: dict[str, int]) -> None:
-        """Check a decoded instruction; raises ``_BeyondError``."""
+    def check(self, entry: dict[str, int], *, looped: bool = False) -> None:
+        """Check a decoded instruction, of a loop or not; raises ``_BeyondError``."""
+        self._looped = looped
         checks: dict[Store, Callable[[dict[str, int], Access], None]] = {
             Store.MATRIX: self._matrix, Store.INDEX: self._index,
             Store.EDGE_SET: self._list, Store.SEND_LIST: self._list,
@@ -196,10 +199,18 @@ class _Checks:
         return self._starts[kind, address]
 
     def _rows(self, entry: dict[str, int]) -> range:
-        """Rows that an instruction names, or else the rows of its vertices, of the largest core."""
-        if "row_limit" in entry:
-            return range(entry["row_start"], entry["row_start"] + entry["row_limit"])
-        return self._job.plan.rows_of(entry["vertices"] - self._job.row_entries[0])
+        """Rows that an instruction names, or else the rows of its vertices, of the largest core.
+
+        A loop's last strips may be shorter than they say.
+        """
+        rows = self._job.plan.rows_of(entry["vertices"] - self._job.row_entries[0])
+        if "row_limit" not in entry:
+            return rows
+        first, last = entry["row_start"], entry["row_start"] + entry["row_limit"]
+        strip = self._config.accumulator_rows
+        if not self._looped or first >= -(-max(1, len(rows)) // strip) * strip:
+            return range(first, last)
+        return range(first, max(first, min(last, len(rows))))
 
     def _words(self, what: str, channel: int, address: int, count: int) -> Region:
         """Check consecutive words: rows of one panel of a matrix, or others; returns the region."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The vertices that tensors have rows of, in strips that fit the accumulators."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -46,6 +46,11 @@ class RowTable:
             self._taken += each
             self._levels[level] = len(self._levels), rows
         return self._levels[level][0]
+
+    def has_room(self, levels: Collection[Hashable], *, each: float = 1.0) -> bool:
+        """Whether all of some levels have an entry, or can have one; ``each`` as of ``entry``."""
+        new = sum(level not in self._levels for level in levels)
+        return self._taken + new * each <= self._size
 
     def __len__(self) -> int:
         return len(self._levels)
@@ -168,4 +173,4 @@ class Vertices:
 
     def count_of(self, strip: Strip) -> int:
         """Vertices of a strip, of all cores."""
-        return min(strip.rows * self.cores, self.count - strip.first * self.cores)
+        return max(0, min(strip.rows * self.cores, self.count - strip.first * self.cores))

@@ -14,6 +14,7 @@ from hypercast.host.compiler.vertices import Strip, strips_of
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.network.routing import dimension_order
+from hypercast.rtl.placement import SPREAD
 
 __all__ = ["DEGREE_LAWS", "Expected", "Thinned", "degree_counts"]
 
@@ -55,8 +56,9 @@ class Expected:
         """Expected loads, in the form of ``CompiledEdges.loads``."""
         sources, targets = self._ends(layer, backward)
         entries = degree_counts(sources, self._edges[layer - 1], self._law)
-        # The rows of a square matrix have the same law, and low ranks come first.
-        law = self._law if sources == targets else "uniform"
+        # The rows of a square matrix have the same law, and low ranks come first, unless there
+        # are many (``rank_order``).
+        law = self._law if sources == targets < SPREAD else "uniform"
         return [self._expect(entries, _share(targets, strip, law, self._config.cores))
                 for strip in strips_of(targets, self._config)]
 
@@ -136,7 +138,8 @@ class Thinned(Expected):
         """Expected loads of strips, each with the mean of some neighbouring ones' edges."""
         entries = degree_counts(self._whole, self._entries, self._law)
         every, kept = (strips_of(count, self._config) for count in (self._whole, self.vertices[0]))
-        shares = [_share(self._whole, strip, self._law, self._config.cores) for strip in every]
+        law = self._law if self._whole < SPREAD else "uniform"
+        shares = [_share(self._whole, strip, law, self._config.cores) for strip in every]
         return [self._expect(entries, float(np.mean(part)))
                 for part in np.array_split(shares, len(kept))]
 

@@ -25,17 +25,17 @@ class KeptSchedule(Schedule):
 
     Attributes
     ----------
-    programs : dict
+    added : dict
         A program's first row to its instructions.
     """
 
     def __init__(self) -> None:
         super().__init__(trials=0)
-        self.programs: dict[int, list[Instruction]] = {}
+        self.added: dict[int, list[Instruction]] = {}
 
     def halt(self, *, phase: int, step: int) -> None:
         """End the program, as ``Schedule.halt``."""
-        self.programs[len(self.issued)] = self._program
+        self.added[self.rows] = self._program
         super().halt(phase=phase, step=step)
 
 

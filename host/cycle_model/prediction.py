@@ -30,7 +30,6 @@ from hypercast.reference.recipe import Recipe
 from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import Opcode
 
 __all__ = ["PredictedPhase", "Prediction", "predict", "predict_layer"]
 
@@ -121,7 +120,7 @@ class Prediction:
         schedule = KeptSchedule()
         program = _program(self.workload, schedule, self.tiling)
         entries = _emit(program, self.workload)
-        return chain_cycles(schedule.programs[entries["train"]])
+        return chain_cycles(schedule.added[entries["train"]])
 
 
 def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
@@ -137,8 +136,9 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     vertices = Vertices.of_layers(workload.vertices, workload.config, RowTable(workload.config))
     program, entries = fit_program(
         lambda tiling, schedule: _program(workload, schedule, tiling),
-        lambda program: _emit(program, workload), workload.config, vertices, trials)
-    issued = program.emitter.schedule.issued[entries["train"]:entries.get("evaluate")]
+        lambda program: _emit(program, workload), workload.config, vertices, trials,
+        loops=not workload.ahead)
+    issued = program.emitter.schedule.programs[entries["train"]]
     named = [name for name in program.phases if name.kind != PhaseKind.EVALUATE]
     cycles, spent = execute(issued, len(named))
     phases = []
@@ -182,10 +182,8 @@ def predict_layer(workload: Workload, number: int) -> tuple[int, int]:
     """
     program = _program(workload, Schedule(trials=1))
     program.layer_alone(number)
-    issued = program.emitter.schedule.issued
-    halts = [row for row, one in enumerate(issued, 1) if one.opcode == Opcode.HALT]
     forward, backward = (execute(part, len(program.phases))[0]
-                         for part in (issued[:halts[0]], issued[halts[0]:]))
+                         for part in program.emitter.schedule.programs.values())
     return forward, backward
 
 
@@ -241,12 +239,15 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], table: RowTable,
             # they belong to different batches.
             ahead = workload.ahead and layer == 1
             strips = loads(layer, backward)
+            numbers = [2 * sets.setdefault((strip, load, ahead), len(sets)) + roots
+                       for strip, load in enumerate(strips)]
+            named = len(strips) > 1 and not workload.sampled and timing.prefers_names(strips) \
+                and table.has_room([("named", number) for number in numbers],
+                                   each=workload.factor)
             found[layer, backward] = placed = []
-            for strip, load in enumerate(strips):
-                number = 2 * sets.setdefault((strip, load, ahead), len(sets)) + roots
-                own = None
-                if len(strips) > 1 and not workload.sampled and timing.prefers_names(load):
-                    own = table.entry(("named", number), load.sent, each=workload.factor)
+            for number, load in zip(numbers, strips, strict=True):
+                own = table.entry(("named", number), load.sent, each=workload.factor) \
+                    if named else None
                 if workload.indexed and layer == 1:
                     load = replace(load, indexed=True)
                 placed.append(PlacedMessages(0, number, load, entry) if own is None else

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.kernels import kernel
 
-__all__ = ["count_degrees", "deal_vertices"]
+__all__ = ["count_degrees", "deal_vertices", "sort_busiest"]
 
 
 @kernel("void(in1(int64), in1(int32), int64[::1])")
@@ -31,44 +31,56 @@ def count_degrees(starts: IntArray, sources: npt.NDArray[np.int32], degrees: Int
                 degrees[source] += 1
 
 
-@kernel("void(in1(int64), in1(int64), int64[::1])")
-def deal_vertices(degrees: IntArray, rows: IntArray, order: IntArray) -> None:
-    """Deal vertices to cores: the busiest first, each to the core with the fewest edges so far.
+@kernel("void(in1(int64), int64[::1])")
+def sort_busiest(degrees: IntArray, busiest: IntArray) -> None:
+    """Sort vertices by their edges, most first; of as many, the lower number first.
 
     Parameters
     ----------
     degrees : (V,) array of int64
         Edges of each vertex.
-    rows : (cores,) array of int64
-        Vertices that each core gets.
-    order : (V,) array of int64
-        Gets the vertex of each rank.
+    busiest : (V,) array of int64
+        Gets the vertices.
     """
-    # A counting sort, of the largest degrees first.
     places = np.zeros(degrees.max() + 2, dtype=np.int64)
     for degree in degrees:
         places[degree] += 1
     for degree in range(len(places) - 2, -1, -1):
         places[degree] += places[degree + 1]
-    busiest = np.empty_like(order)
     for vertex in range(len(degrees)):
         # Where vertices of larger degrees end; then where the last one of this degree went.
         place = places[degrees[vertex] + 1]
         places[degrees[vertex] + 1] = place + 1
         busiest[place] = vertex
+
+
+@kernel("void(in1(int64), in1(int64), in1(int64), int64[::1], int64[::1])")
+def deal_vertices(vertices: IntArray, degrees: IntArray, rows: IntArray, loads: IntArray,
+                  order: IntArray) -> None:
+    """Deal vertices to cores one by one, each to the core with the fewest edges so far.
+
+    Parameters
+    ----------
+    vertices : (vertices,) array of int64
+        Vertices.
+    degrees : (V,) array of int64
+        Edges of each vertex of the graph.
+    rows : (cores,) array of int64
+        Vertices that each core gets.
+    loads : (cores,) array of int64
+        Edges that each core has; those that it gets are added.
+    order : (vertices,) array of int64
+        Gets the vertex of each rank, from the first of these ranks on, which is in an even row.
+    """
     cores = len(rows)
-    loads, taken = np.zeros(cores, dtype=np.int64), np.zeros(cores, dtype=np.int64)
-    full = np.int64(1) << 62
-    for core in range(cores):
-        if rows[core] == 0:
-            loads[core] = full
-    for vertex in busiest:
-        best = 0
-        for core in range(1, cores):
-            if loads[core] < loads[best]:
+    taken = np.zeros(cores, dtype=np.int64)
+    for vertex in vertices:
+        best = -1
+        for core in range(cores):
+            if taken[core] < rows[core] and (best < 0 or loads[core] < loads[best]):
                 best = core
         row = taken[best]
         # ``placement.rank_of``.
         order[row * cores + (best ^ (cores - 1) * (row & 1))] = vertex
         taken[best] = row + 1
-        loads[best] = loads[best] + degrees[vertex] if row + 1 < rows[best] else full
+        loads[best] += degrees[vertex]

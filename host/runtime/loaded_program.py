@@ -46,6 +46,8 @@ class LoadedProgram:
             if control & OPCODE_MASK == Opcode.HALT:
                 return decode(self._instruction(row))["step"]
             row += 1
+            if control & OPCODE_MASK == Opcode.LOOP:
+                row += 2 * decode(self._instruction(row - 1))["length"]
         raise InputError(f"there is no program at row {entry}: row {row} was not loaded; load the "
                          f"job first, and start at one of its starts")
 

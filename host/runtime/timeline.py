@@ -14,6 +14,7 @@ from hypercast.host.compiler.phase_name import PhaseName
 from hypercast.host.transport.transport import Integers, Timeline
 from hypercast.rtl.access import Store
 from hypercast.rtl.isa import HEADER_WIDTH, OPERATIONS, Engine, Opcode, decode, opcodes_of
+from hypercast.rtl.loop import unroll
 from hypercast.rtl.registers import COUNTERS
 
 __all__ = ["WORK_COUNTERS", "CountedPhase", "IssuedInstruction", "Profile", "Slices", "profile"]
@@ -134,12 +135,13 @@ def profile(timeline: Timeline, job: Job, entry: int, cycles: int,
     growth = np.diff(samples, axis=0)  # modulo 2**32, as the counters
     growth[1] += growth[0]  # what was before the first instruction
     instructions = []
+    program = unroll(job.program, entry)
     for number, (cycle, low) in enumerate(zip(timeline.issue_cycle, timeline.issued, strict=True)):
-        row = entry + number
-        if row >= len(job.program) or job.program[row] & _OPERATION != low & _OPERATION:
+        row, word, *_ = next(program, (len(job.program), 0))
+        if row >= len(job.program) or word & _OPERATION != low & _OPERATION:
             raise InputError(f"instruction {number} of the timeline is not that of program row "
                              f"{row}; record the program that was compiled")
-        fields = decode(job.program[row])
+        fields = decode(word)
         operation = Opcode(fields["opcode"]).name
         instructions.append(IssuedInstruction(
             cycle=int(cycle), row=row, name=f"{operation} {_operand(fields, job)}",

@@ -12,6 +12,7 @@ from hypercast.rtl.config import Config
 from hypercast.rtl.control.control_port import ControlPort
 from hypercast.rtl.control.engine_status import EngineStatus
 from hypercast.rtl.control.exponent_unit import ExponentUnit
+from hypercast.rtl.control.instruction_fetch import InstructionFetch
 from hypercast.rtl.control.phase_counters import PhaseCounters
 from hypercast.rtl.control.program_memory import ProgramMemory
 from hypercast.rtl.control.watchdog import Watchdog
@@ -47,7 +48,8 @@ class Controller(wiring.Component):
     """Fetches and issues instructions in order, each as soon as what it waits for is idle.
 
     ``docs/instructions.md`` defines the semantics. Between the issues of two instructions
-    lie at least 2 cycles, or 9 if the second is a vector instruction. After the vector unit has
+    lie at least 2 cycles, or 9 if the second is a vector instruction; more in loops, see
+    ``InstructionFetch``. After the vector unit has
     fallen idle, the next vector instruction issues 8 cycles after that is seen here.
 
     An error stops the program before the instruction that has it; it stops as with ``stop``:
@@ -99,20 +101,22 @@ class Controller(wiring.Component):
         m = Module()
         host = self.host
         m.submodules.memory = memory = ProgramMemory(self._config)
+        m.submodules.fetch = fetch = InstructionFetch(self._config)
         m.submodules.status = status = EngineStatus(self._config)
         m.submodules.exponents = exponents = ExponentUnit(self._config)
         m.submodules.phases = phases = PhaseCounters()
         m.submodules.watchdog = watchdog = Watchdog()
 
         instruction = Signal(INSTRUCTION_WIDTH)
-        changed = Signal()
+        changed, first = Signal(), Signal()
         control = layouts.CONTROL(instruction[:layouts.CONTROL.size])
-        next_row = Signal.like(host.entry)
         entry = Signal.like(host.entry)
         remaining = Signal(32)
         stopping = Signal()
         fatal = Signal()
-        load, issue, completed, faults = Signal(), Signal(), Signal(), Signal.like(host.error)
+        load, faults = Signal(), Signal.like(host.error)
+        issuing = Signal()
+        completing = Signal()
         decoded = self._decode(m, instruction)
 
         for core in range(self._config.cores):
@@ -129,34 +133,39 @@ class Controller(wiring.Component):
             host.response_valid.eq(memory.response_valid | exponents.response_valid),
             host.busy.eq(status.busy),
             watchdog.enable.eq(host.running),
-            watchdog.progress.eq(status.progress | issue),
+            watchdog.progress.eq(status.progress | issuing),
             watchdog.limit.eq(host.limit),
             phases.enable.eq(host.running),
             phases.index.eq(host.phase_index),
             host.phase_cycles.eq(phases.cycles),
-            memory.row.eq(next_row),
+            memory.row.eq(fetch.memory_row),
+            fetch.memory_instruction.eq(memory.instruction),
+            fetch.memory_fault.eq(memory.fault),
+            fetch.take.eq(load),
+            fetch.entry.eq(Mux(host.running, entry, host.entry)),
             exponents.instruction.eq(instruction),
+            exponents.first.eq(first),
             exponents.vector_busy.eq(status.busy[Engine.VECTOR]),
             exponents.peak.eq(status.peak),
-            exponents.commit.eq(issue & decoded.vector),
-            status.start.eq(Mux(issue, decoded.starts, 0)),
+            exponents.commit.eq(issuing & decoded.vector),
+            status.start.eq(Mux(issuing, decoded.starts, 0)),
             fatal.eq((host.error & _FATAL).any()),
         ]
 
-        # While an instruction waits in ``instruction``, the memory holds the next.
+        # While an instruction waits in ``instruction``, the next one is fetched.
         with m.If(load):
             m.d.sync += [
-                instruction.eq(memory.instruction), changed.eq(memory.fault),
-                host.pc.eq(next_row), next_row.eq(next_row + 1),
+                instruction.eq(fetch.instruction), changed.eq(fetch.fault),
+                first.eq(fetch.first), host.pc.eq(fetch.row),
             ]
-        with m.If(issue | completed):
+        with m.If(issuing | completing):
             m.d.sync += phases.phase.eq(control.phase)
         m.d.sync += [
             self.issue.instruction.eq(instruction),
             self.issue.shift.eq(exponents.shift),
             self.issue.aux_shift.eq(exponents.aux_shift),
             self.issue.dropout_key.eq(decoded.key + host.step_key),
-            self.issue_valid.eq(issue),
+            self.issue_valid.eq(issuing),
             self.clear.eq(0),
             host.cycles.eq(host.cycles + host.running),
             host.error.eq((host.error & ~host.error_clear) | host.error_set | faults
@@ -168,7 +177,7 @@ class Controller(wiring.Component):
                           | Mux(watchdog.standstill, Error.STALLED, 0)
                           | Mux(watchdog.runaway, Error.RUNAWAY, 0)),
         ]
-        self._count_steps(m, completed & layouts.OPERANDS[Opcode.HALT](instruction).step)
+        self._count_steps(m, completing & layouts.OPERANDS[Opcode.HALT](instruction).step)
         with m.If(host.stop):
             m.d.sync += stopping.eq(1)
 
@@ -176,18 +185,19 @@ class Controller(wiring.Component):
         m.d.comb += waiting_for.eq(decoded.needed & status.busy)
         with m.FSM():
             with m.State("IDLE"), m.If(host.start & ~host.stop):
-                m.d.comb += phases.clear.eq(1)
+                m.d.comb += [phases.clear.eq(1), fetch.start.eq(1)]
                 m.d.sync += [
                     host.running.eq(1), host.done.eq(0), host.cycles.eq(0), self.clear.eq(1),
                     stopping.eq(0), phases.phase.eq(0),
-                    entry.eq(host.entry), next_row.eq(host.entry), remaining.eq(host.repeat),
+                    entry.eq(host.entry), remaining.eq(host.repeat),
                 ]
-                m.next = "FETCH"
-            with m.State("FETCH"):
                 m.next = "LOAD"
             with m.State("LOAD"):
-                m.d.comb += load.eq(1)
-                m.next = "DECODE"
+                m.d.comb += load.eq(fetch.ready)
+                with m.If(fetch.ready):
+                    m.next = "DECODE"
+                with m.Elif(stopping | fatal):
+                    m.next = "STOP"
             with m.State("DECODE"):
                 m.d.comb += exponents.prepare.eq(1)
                 m.next = "WAIT"
@@ -205,12 +215,14 @@ class Controller(wiring.Component):
                                           | Mux(exponents.alignment_error, Error.ALIGNMENT, 0))
                 with m.Elif(~waiting_for.any() & ~decoded.halt
                             & (exponents.ready | ~decoded.vector)):
-                    m.d.comb += [issue.eq(1), load.eq(1)]
-                    m.next = "DECODE"
+                    m.d.comb += [issuing.eq(1), load.eq(fetch.ready)]
+                    m.next = "LOAD"
+                    with m.If(fetch.ready):
+                        m.next = "DECODE"
                 with m.Elif(~waiting_for.any() & decoded.halt & ~exponents.pending):
-                    m.d.comb += completed.eq(1)
-                    m.d.sync += [next_row.eq(entry), remaining.eq(remaining - 1)]
-                    m.next = "FETCH"
+                    m.d.comb += [completing.eq(1), fetch.start.eq(1)]
+                    m.d.sync += remaining.eq(remaining - 1)
+                    m.next = "LOAD"
                     with m.If(remaining <= 1):
                         m.d.sync += [host.running.eq(0), host.done.eq(1)]
                         m.next = "IDLE"

@@ -75,6 +75,8 @@ class ExponentUnit(wiring.Component):
     instruction : In(INSTRUCTION_WIDTH)
         The instruction; it must not change from ``prepare`` to ``commit``. For one that is not
         the vector unit's, ``ready`` and what is valid with it mean nothing.
+    first : In(1)
+        Low if the instruction's ``open`` does not count; it changes as ``instruction`` does.
     prepare : In(1)
         High for one cycle to begin with ``instruction``, dropping any other that was begun.
     ready : Out(1)
@@ -99,6 +101,7 @@ class ExponentUnit(wiring.Component):
         self._config = config
         super().__init__({
             "instruction": In(INSTRUCTION_WIDTH),
+            "first": In(1),
             "prepare": In(1),
             "ready": Out(1),
             "shift": Out(SHIFT_WIDTH),
@@ -146,7 +149,10 @@ class ExponentUnit(wiring.Component):
             for opcode in opcodes_of(Engine.VECTOR):
                 with m.Case(opcode):
                     view = self._view(opcode)
-                    m.d.comb += [tensors[name].eq(view[name]) for name, _ in _TENSORS]
+                    m.d.comb += [
+                        *(tensors[name].eq(view[name]) for name, _ in _TENSORS),
+                        tensors.open.eq(view.open & self.first),
+                    ]
         return tensors
 
     def _sequence(self, m: Module, file: ExponentFile, tensors: data.View, step: Value) -> None:

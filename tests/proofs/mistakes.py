@@ -11,7 +11,7 @@ from hypercast.proofs import aggregation, control, folding, lib, memory, network
 from hypercast.proofs import serial as link
 from hypercast.proofs.catalogue import PROOFS
 from hypercast.rtl.aggregation import row_requests
-from hypercast.rtl.control import axi_lite, controller, watchdog, window
+from hypercast.rtl.control import axi_lite, controller, instruction_fetch, watchdog, window
 from hypercast.rtl.folding import fold, pace, slots
 from hypercast.rtl.lib import (
     burst_reader,
@@ -202,9 +202,19 @@ MISTAKES = [
     # Writes to both channels.
     Mistake("write_crossbar", "each word", memory.write_crossbar, "WriteCrossbar", write_crossbar,
             "with m.If(request.p.channel == number):", "with m.If(1):"),
+    # Gives a row again; works on strips before the first; ends a loop a turn early.
+    Mistake("instruction_fetch", "gives each row", control.instruction_fetch, "InstructionFetch",
+            instruction_fetch, "advance.eq(self.take | begins)", "advance.eq(begins)"),
+    Mistake("instruction_fetch", "gives a body", control.instruction_fetch, "InstructionFetch",
+            instruction_fetch, "(of_turn >= 0) & (of_turn < strips)", "of_turn < strips",
+            slow=True),
+    Mistake("instruction_fetch", "gives a body", control.instruction_fetch, "InstructionFetch",
+            instruction_fetch, "last & (turn + 1 < last_turn)", "last & (turn + 2 < last_turn)",
+            slow=True),
     # Issues an instruction again; issues one while its engine is busy; does not stop.
     Mistake("controller", "issues", control.controller, "controller", controller,
-            "m.d.comb += [issue.eq(1), load.eq(1)]", "m.d.comb += issue.eq(1)", slow=True),
+            "m.d.comb += [issuing.eq(1), load.eq(fetch.ready)]", "m.d.comb += issuing.eq(1)",
+            slow=True),
     Mistake("controller", "issues", control.controller, "controller", controller,
             "decoded.needed.eq(control.waits | _mask([operation.engine]))",
             "decoded.needed.eq(control.waits)", slow=True),

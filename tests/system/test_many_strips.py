@@ -36,7 +36,7 @@ def graph(vertices, degree, *, communities=1, features=9, density=1.0, seed=0):
 
 def lists(training):
     """How many AGGREGATEs of a step's program walk all rows, and how many walk names."""
-    fields = list(map(decode, compile_job(training.model(), CONFIG).program))
+    fields = list(map(decode, compile_job(training.model(), CONFIG).instructions("train")))
     sums = [one for one in fields if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
     return [sum(one["indexed"] == indexed for one in sums) for indexed in (0, 1)]
 
@@ -69,12 +69,12 @@ def test_dense_graphs_are_walked():
 
 
 def test_a_small_row_table_leaves_lists_without_names():
-    """The entries are for the first strips."""
+    """There is no entry for some of the strips, so none has one."""
     model = GraphTraining(graph=graph(700, 2), config=CONFIG, hidden=(10,)).model()
     job = compile_job(model, CONFIG.replace(row_counts=16, channel_words=1 << 15))
-    named = [one["indexed"] for one in map(decode, job.program)
-             if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
-    assert job.plan.row_entries == 16 and {0, 1} == set(named)
+    sums = [one for one in map(decode, job.instructions("train"))
+            if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
+    assert job.plan.row_entries == 1 and {one["indexed"] for one in sums} == {0}
 
 
 @pytest.mark.parametrize("communities", [1, 9])
@@ -99,7 +99,7 @@ def test_word_sparse_features(vertices, hidden, dropout):
     """Three and five strips; one core has no row of the third one."""
     training = GraphTraining(graph=graph(vertices, 2, features=70, density=0.02), config=CONFIG,
                              hidden=(hidden,), dropout=dropout)
-    fields = map(decode, compile_job(training.model(), CONFIG).program)
+    fields = map(decode, compile_job(training.model(), CONFIG).instructions("train"))
     assert {Opcode.MATMUL, Opcode.GRADIENT} == {one["opcode"] for one in fields
                                                 if one.get("sparse")}
     training.check()

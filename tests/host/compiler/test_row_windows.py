@@ -12,10 +12,10 @@ from tests.host.models import SMALL
 MASK = SMALL.mask_rows
 
 
-def pieces(strips, results, panels, entries, *, whole=0, sweep=0, memory=2):
+def pieces(strips, results, panels, entries, *, whole=0, sweep=0, alike=False, memory=2):
     """The pieces with a memory that takes ``memory`` cycles for a word."""
     return pieces_of(
-        strips, results, panels, entries, SMALL, whole=whole, sweep=sweep,
+        strips, results, panels, entries, SMALL, whole=whole, sweep=sweep, alike=alike,
         plain=lambda strip: memory * strip.rows * panels,
         windowed=lambda rows, reading: (memory if reading else 1) * rows.rows * panels)
 
@@ -25,7 +25,8 @@ def test_rows_that_fit_take_turns():
     strip = Strip(first=0, rows=2 * MASK)
     low, high = Strip(first=0, rows=MASK), Strip(first=MASK, rows=MASK)
     assert pieces([strip], 3, 4, 4 * MASK) == [
-        Piece(panel, strip, window, panel == 0) for window in (low, high) for panel in range(3)]
+        Piece(panel, strip, window, panel == 0, MASK)
+        for window in (low, high) for panel in range(3)]
 
 
 def test_what_is_drained_meanwhile_is_taken_whole():
@@ -43,6 +44,15 @@ def test_panels_of_a_sweep_are_complete_before_the_next():
         *((0, row, True) for row in range(3)),
         *((panel, row, panel == 1) for row in range(3) for panel in (1, 2)),
         *((panel, row, panel == 3) for row in range(3) for panel in (3, 4))]
+
+
+def test_strips_that_are_alike_have_the_same_windows():
+    """The last one has one row of the first window, and an empty second one."""
+    strips = [Strip(first=0, rows=2 * MASK), Strip(first=2 * MASK, rows=1)]
+    found = pieces(strips, 3, 4, 4 * MASK, alike=True)
+    assert [(one.rows.first, one.rows.rows) for one in found[::3]] == [
+        (0, MASK), (MASK, MASK), (2 * MASK, 1), (3 * MASK, 0)]
+    assert {one.stride for one in found} == {MASK}
 
 
 def test_windows_that_are_read_for_each_panel_gain_nothing():

@@ -38,7 +38,7 @@ def added(schedule, program):
 
 
 def chain(*program):
-    [kept] = added(KeptSchedule(), program).programs.values()
+    [kept] = added(KeptSchedule(), program).added.values()
     return chain_cycles(kept)
 
 

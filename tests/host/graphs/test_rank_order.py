@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.rank_order import rank_order
-from hypercast.rtl.placement import core_of, rows_of
+from hypercast.rtl.placement import SPREAD, core_of, rows_of
 
 
 def make(edges, vertices, **changes):
@@ -60,6 +60,25 @@ def test_the_busiest_come_first():
     """Edges count in both directions, loops do not."""
     edges = [[1, 0], [2, 0], [2, 3], [1, 1]]
     assert rank_order(make(edges, 4, directed=True)).tolist() == [0, 2, 1, 3]
+
+
+@pytest.mark.parametrize("vertices", [SPREAD - 1, SPREAD, SPREAD + 77])
+def test_strips_of_large_graphs_have_alike_edges(vertices):
+    """Strips of any size, on any number of cores, and cores within them; no strip of a small graph.
+    """
+    generator = np.random.default_rng(0)
+    weights = np.arange(1, vertices + 1) ** -0.5
+    ends = np.searchsorted(np.cumsum(weights / weights.sum()), generator.random((400_000, 2)))
+    graph = make(np.minimum(ends, vertices - 1), vertices)
+    order = rank_order(graph)
+    assert (np.sort(order) == np.arange(vertices)).all()
+    degrees = np.diff(graph.edges.indptr)[order]
+    for strip in (4_096, 16_384, 30_000):
+        loads = np.add.reduceat(degrees, np.arange(0, vertices, strip))[:vertices // strip]
+        assert (loads.max() < 1.12 * loads.min()) == (vertices >= SPREAD)
+        if vertices >= SPREAD and strip > degrees.max() * 8:
+            of_cores = np.bincount(core_of(np.arange(strip), 16), weights=degrees[:strip])
+            assert of_cores.max() < 1.05 * of_cores.mean()
 
 
 @pytest.mark.parametrize("cores", [2, 4, 8, 16, 32, 64])

@@ -11,6 +11,7 @@ from hypercast.rtl.control.controller import Controller
 from hypercast.rtl.control.engine_status import REPORT_LATENCY
 from hypercast.rtl.isa import STEP_KEY_INCREMENT, Engine, Opcode
 from hypercast.rtl.limits import ISSUE_CYCLES, VECTOR_ISSUE_CYCLES, VECTOR_TURNAROUND
+from hypercast.rtl.loop import encode_strides, unroll
 from hypercast.rtl.registers import LIMIT_UNIT, PHASES, Error, Space
 from tests.bench import run
 from tests.rtl.control.exponent_model import ExponentModel, pack, random_fields
@@ -229,6 +230,61 @@ def test_random_programs(dimensions, faults, programs):
         assert not faults or any(seen)
 
     bench_run(config, bench, seed=10 * dimensions + faults)
+
+
+def test_loops():
+    """Each strip's instructions, in order; only the first strip opens an exponent."""
+    program = [
+        isa.encode(Opcode.LOOP, strips=5, length=3, lags=1),
+        isa.encode(Opcode.MATMUL, address=100, buffer=1),
+        encode_strides(Opcode.MATMUL, address=33, buffer=1),
+        isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1, waits=1 << Engine.ARRAY, row_start=0),
+        encode_strides(Opcode.DRAIN, row_start=64, mask_address=2),
+        isa.encode(Opcode.AGGREGATE, address=7, waits=1 << Engine.VECTOR),
+        encode_strides(Opcode.AGGREGATE, lag=1, vertices=1),
+        isa.encode(Opcode.HALT, step=1)]
+    expected = [one.word for one in unroll(program)][:-1]
+
+    async def bench(ctx, dut, driver, cores, rng):
+        await driver.load(ctx, program, entry=9)
+        for peaks in ([20, 3, 22, 0, 21], [1, 2, 3, 4, 5], [3, 0, 0, 0, 0]):
+            cores.bits = list(peaks)
+            cores.issues.clear()
+            await driver.run(ctx, entry=9)
+            assert ctx.get(dut.host.done) and not ctx.get(dut.host.error)
+            assert [issue[1] for issue in cores.issues] == expected
+            shifts = {shift for _, word, shift, *_ in cores.issues if word & 0xF == Opcode.DRAIN}
+            assert len(shifts) == 1, "the exponent is chosen once"
+            assert (await driver.access(ctx, Space.TENSORS, 2) >> 8 & 0xFF) == max(peaks)
+
+    bench_run(_TINY, bench)
+
+
+def test_an_error_in_a_loop_names_its_row():
+    async def bench(ctx, dut, driver, cores, rng):
+        await driver.load(ctx, [
+            isa.encode(Opcode.LOOP, strips=9, length=2),
+            isa.encode(Opcode.MATMUL), encode_strides(Opcode.MATMUL, address=1),
+            isa.encode(Opcode.DRAIN, o=2, peak_of=2, open=1),
+            encode_strides(Opcode.DRAIN, a=1), isa.encode(Opcode.HALT)])
+        for tensor, exponent in {0: -4, 1: -4, 2: -4, 3: 5}.items():
+            await driver.access(ctx, Space.TENSORS, tensor, pack(exponent, None))
+        await driver.run(ctx)  # a base of 1 is above the exponent, -4
+        assert ctx.get(dut.host.error) == Error.EXPONENT and not ctx.get(dut.host.done)
+        assert ctx.get(dut.host.pc) == 3 and len(cores.issues) == 7
+        await driver.strobe(ctx, "error_clear", error_clear=Error.EXPONENT)
+
+    bench_run(_TINY, bench)
+
+
+def test_no_loop_in_a_loop():
+    async def bench(ctx, dut, driver, cores, rng):
+        await driver.load(ctx, [isa.encode(Opcode.LOOP, strips=9, length=1),
+                                isa.encode(Opcode.LOOP), 0, isa.encode(Opcode.HALT)])
+        await driver.run(ctx)
+        assert ctx.get(dut.host.error) == Error.OPCODE and ctx.get(dut.host.pc) == 1
+
+    bench_run(_TINY, bench)
 
 
 def test_repeat():

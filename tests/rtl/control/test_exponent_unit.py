@@ -40,6 +40,7 @@ def test_random_instructions(element_width, low, high, seed):
 
     async def execute(ctx, opcode, fields, bits):
         ctx.set(dut.instruction, isa.encode(opcode, **fields))
+        ctx.set(dut.first, 1)
         ctx.set(dut.prepare, 1)
         await ctx.tick()
         ctx.set(dut.prepare, 0)
@@ -97,6 +98,7 @@ def test_result_waits_for_the_fold():
 
     async def bench(ctx):
         ctx.set(dut.instruction, isa.encode(Opcode.DRAIN, o=3, peak_of=3, open=1))
+        ctx.set(dut.first, 1)
         ctx.set(dut.prepare, 1)
         await ctx.tick()
         ctx.set(dut.prepare, 0)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instructions fetched in order, loops unrolled, against ``rtl.loop`` in Python."""
+
+import numpy as np
+import pytest
+from amaranth.hdl import Module
+from amaranth.lib import wiring
+from amaranth.lib.memory import Memory
+from amaranth.lib.wiring import In
+
+from hypercast.rtl.config import PRESETS
+from hypercast.rtl.control.instruction_fetch import InstructionFetch
+from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, LAG_WIDTH, OPERANDS, Opcode, encode
+from hypercast.rtl.limits import LOOP_CYCLES
+from hypercast.rtl.loop import encode_strides, unroll
+from tests.bench import run
+
+_CONFIG = PRESETS["tiny"].replace(program_rows=64)
+_WORK = [opcode for opcode in Opcode if opcode not in (Opcode.HALT, Opcode.LOOP)]
+
+
+def _random_word(rng, bits):
+    return int.from_bytes(rng.bytes(bits // 8), "little")
+
+
+def _random_pair(rng, strips, lags):
+    """An instruction and its strides, of any values that stay within their fields."""
+    opcode = _WORK[rng.integers(len(_WORK))]
+    fields = {name: int(rng.integers(1 << width)) for name, width in HEADER[1:]}
+    strides = {}
+    for name, width in OPERANDS[opcode]:
+        if width < 0:
+            fields[name] = int(rng.integers(-(1 << -width - 1), 1 << -width - 1))
+            continue
+        most = (1 << width) - 1
+        strides[name] = int(rng.integers(most // max(1, strips - 1) + 1)) if rng.random() < 0.7 \
+            else 0
+        if name == OPERANDS[opcode][-1][0] == "buffer":
+            strides[name] = int(rng.integers(2))
+            fields[name] = int(rng.integers(2))
+        else:
+            fields[name] = int(rng.integers(most - strides[name] * (strips - 1) + 1))
+    return [encode(opcode, **fields),
+            encode_strides(opcode, lag=int(rng.integers(lags + 1)), **strides)]
+
+
+def _random_loop(rng):
+    strips, length = int(rng.choice([1, 2, 3, 7, 20])), int(rng.integers(1, 6))
+    lags = int(rng.integers(1 << LAG_WIDTH))
+    return [encode(Opcode.LOOP, strips=strips, length=length, lags=lags),
+            *(word for _ in range(length) for word in _random_pair(rng, strips, lags))]
+
+
+def _random_program(rng):
+    program = []
+    while len(program) < 25:
+        if rng.random() < 0.3:
+            program += _random_loop(rng)
+        else:
+            program.append(_random_word(rng, INSTRUCTION_WIDTH) & ~0xF
+                           | int(rng.choice([*_WORK, Opcode.HALT, 9, 15])))
+    return program
+
+
+class _Fetch(wiring.Component):
+    """The block with a program in its memory; an instruction is taken when ``want`` is high."""
+
+    def __init__(self, program, faulty=()):
+        self.fetch = InstructionFetch(_CONFIG)
+        self._words = [word | (row in faulty) << INSTRUCTION_WIDTH
+                       for row, word in enumerate(program)]
+        super().__init__({"want": In(1)})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.fetch = fetch = self.fetch
+        m.submodules.memory = memory = Memory(
+            shape=INSTRUCTION_WIDTH + 1, depth=_CONFIG.program_rows, init=self._words)
+        read = memory.read_port()
+        m.d.comb += [
+            read.addr.eq(fetch.memory_row), fetch.take.eq(self.want & fetch.ready),
+            fetch.memory_instruction.eq(read.data[:INSTRUCTION_WIDTH]),
+            fetch.memory_fault.eq(read.data[INSTRUCTION_WIDTH]),
+        ]
+        return m
+
+    async def begin(self, ctx, entry=0):
+        ctx.set(self.fetch.start, 1)
+        ctx.set(self.fetch.entry, entry)
+        await ctx.tick()
+        ctx.set(self.fetch.start, 0)
+
+    async def take(self, ctx, chance=1.0, rng=None):
+        """Row, instruction, first and fault, taken in some cycle; and how many cycles it took."""
+        fetch = self.fetch
+        for cycle in range(1, 1000):
+            ctx.set(self.want, int(rng is None or rng.random() < chance))
+            _, _, took, *found = await ctx.tick().sample(
+                fetch.take, fetch.row, fetch.instruction, fetch.first, fetch.fault)
+            if took:
+                ctx.set(self.want, 0)
+                return tuple(found), cycle
+        return pytest.fail("no instruction is ready")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_programs(seed):
+    """Begun anew at any time, in a loop, too."""
+    rng = np.random.default_rng(seed)
+    program = _random_program(rng)
+    dut = _Fetch(program)
+    expected = [(row, word, first, 0) for row, word, first, _ in unroll(program)]
+
+    async def bench(ctx):
+        for count in (*rng.integers(1, 60, size=3), len(expected)):
+            await dut.begin(ctx)
+            for wanted in expected[:count]:
+                assert (await dut.take(ctx, rng.choice([0.05, 0.5, 1.0]), rng))[0] == wanted
+
+    run(dut, bench, cycles=500_000)
+
+
+@pytest.mark.parametrize("row", range(4))
+def test_faults(row):
+    """A row that changed is told with the first instruction that needs it."""
+    rng = np.random.default_rng(row)
+    program = [encode(Opcode.MATMUL), encode(Opcode.LOOP, strips=2, length=1),
+               *_random_pair(rng, 2, 0), encode(Opcode.HALT)]
+    dut = _Fetch(program, [row])
+
+    async def bench(ctx):
+        await dut.begin(ctx)
+        for before in range(row if row < 2 else 1):
+            (at, *_, fault), _ = await dut.take(ctx)
+            assert at == before and not fault
+        (at, *_, fault), _ = await dut.take(ctx)
+        assert at == min(row, 2) and fault
+
+    run(dut, bench, cycles=1000)
+
+
+@pytest.mark.parametrize(("loop", "words"), [
+    ({"strips": 0, "length": 1}, 0), ({"strips": 0, "length": 1, "lags": 3}, 0),
+    ({"strips": 1, "length": 0}, 1)])
+def test_empty_loops_end(loop, words):
+    """No program has them; they do not hang. A body has one instruction at least."""
+    dut = _Fetch([encode(Opcode.LOOP, **loop), encode(Opcode.MATMUL), 0, encode(Opcode.HALT)])
+
+    async def bench(ctx):
+        await dut.begin(ctx)
+        rows = [(await dut.take(ctx))[0][0] for _ in range(words + 1)]
+        assert rows == [1] * words + [3]
+
+    run(dut, bench, cycles=1000)
+
+
+def test_pace():
+    """Cycles from taking an instruction until the next one is ready."""
+    dut = _Fetch([encode(Opcode.MATMUL), encode(Opcode.MATMUL),
+                  encode(Opcode.LOOP, strips=3, length=1), encode(Opcode.MATMUL),
+                  encode_strides(Opcode.MATMUL, address=5), encode(Opcode.HALT)])
+
+    async def bench(ctx):
+        await dut.begin(ctx)
+        paces = [(await dut.take(ctx))[1] for _ in range(6)]
+        assert paces == [2, 2, LOOP_CYCLES + 2, LOOP_CYCLES, LOOP_CYCLES, 2]
+
+    run(dut, bench, cycles=1000)

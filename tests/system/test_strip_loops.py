@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs with loops over strips: what they leave is what unrolled ones leave, bit for bit."""
+
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.instruction import IssuedLoop
+from hypercast.host.compiler.lowering import Program
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import Opcode, decode
+from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
+from tests.system.test_many_strips import CONFIG, graph
+
+#: Room for no program of these graphs without loops.
+SHORT = CONFIG.replace(program_rows=512, channel_words=1 << 16)
+LONG = SHORT.replace(program_rows=8192)
+
+
+def loops(training):
+    """LOOPs of a training's programs."""
+    job = compile_job(training.model(), training.config)
+    return [one for one in map(decode, job.program) if one["opcode"] == Opcode.LOOP]
+
+
+@pytest.fixture
+def only_loops(monkeypatch):
+    """Loops are taken wherever there can be some, though they may take more cycles."""
+    cycles = Program.cycles.fget
+    monkeypatch.setattr(Program, "cycles", property(lambda program: cycles(program) + (
+        0 if any(isinstance(part, IssuedLoop) for part in program.emitter.schedule.parts)
+        else 1 << 40)))
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, degree, communities, hidden", [
+    (500, 2, 1, (10,)), (493, 2, 9, (17, 9)), (300, 20, 1, (33,))])
+def test_trainings(vertices, degree, communities, hidden, orders):
+    training = GraphTraining(graph=graph(vertices, degree, communities=communities), config=SHORT,
+                             orders=orders, hidden=hidden,
+                             dropout=0.4 if orders == COMBINE_FIRST else 0.0)
+    assert loops(training)
+    training.check()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_models(variant, only_loops):
+    training = ModelTraining(graph=graph(170, 2), config=LONG, variant=VARIANTS[variant],
+                             hidden=(12, 12))
+    assert loops(training)
+    training.check()
+
+
+@pytest.mark.parametrize("features, density", [(70, 0.02), (70, 1.0), (3, 1.0)])
+@pytest.mark.parametrize("vertices", [33, 65, 161])
+def test_features(vertices, features, density, only_loops):
+    """Two strips and more; one core has one row of the last one, and the other has none."""
+    training = GraphTraining(graph=graph(vertices, 2, features=features, density=density),
+                             config=LONG, hidden=(19,), dropout=0.5)
+    assert loops(training)
+    training.check()
