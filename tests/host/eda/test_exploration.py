@@ -165,7 +165,7 @@ def test_a_board_without_room_for_what_is_lacking_is_named(machine, monkeypatch)
 
 def test_a_program_that_fits_no_chip_is_not_predicted(monkeypatch):
     monkeypatch.setattr(exploration, "predict", None)
-    steps = StatisticSteps((2_000,) * 61, (9_000,) * 60, Network.of_widths((8,) * 61))
+    steps = StatisticSteps((2_000,) * 61, (9_000,) * 60, Network.of_widths((24,) * 61))
     with pytest.raises(CapacityError, match=r"no configuration fits.*program_rows is .*more lanes"):
         explore(TARGET, steps, {"dimensions": 1, "lanes": 2, "planes": 2, "eject": 1,
                                 "channel_words": 1 << 22})

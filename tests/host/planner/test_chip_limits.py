@@ -104,9 +104,9 @@ def test_programs_that_are_too_long():
         f"one-0 (vcu128) has 64 rows of program memory, but {length} are needed for layer 1 to "
         f"layer 6; raise program_rows to 128 (in the cluster's file: program_rows=128)")
     assert "BaPipe" in {plan.strategy for plan in search(problem).plans}
+    # A graph's size makes none too long: strips of rows are in loops.
     large = deep(boards(2), 2, sampled=False, vertices=15_000_000)
-    assert "4096 rows of program memory, but more than 16384 are needed" in reasons(large)[
-        "one board"]
+    assert "program memory" not in reasons(large)["one board"]
 
 
 @pytest.mark.parametrize("sampled", [True, False])
