@@ -35,11 +35,11 @@ def test_both_bounds():
 
 def test_what_does_not_fit_is_said_with_a_remedy():
     small, large = (["--vertices", 3000, "--edges", 30000, "--layers", "20,8,3", "--preset", "test",
-                     *more] for more in ([], ["-P", "program_rows=8192", "-P",
-                                              "channel_words=131072"]))
+                     *more] for more in (["-P", "program_rows=32"], [
+                         "-P", "program_rows=8192", "-P", "channel_words=131072"]))
     assert predicted(*large)["shortages"] == []
     rows, words = predicted(*small)["shortages"]
-    assert re.fullmatch(r"program_rows is 256, but \d+ are needed: .*; raise program_rows to \d+ "
+    assert re.fullmatch(r"program_rows is 32, but \d+ are needed: .*; raise program_rows to \d+ "
                         r"\(-P program_rows=\d+\)", rows)
     assert re.fullmatch(r"channel_words is 4096, but \d+ are needed: memory channel [01] .*", words)
     text = run("model", *small).stdout
