@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Chunks of a whole graph through layers, as the planner has them."""
 
+from dataclasses import replace
+
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.planner.pipelines import BoardStage, evaluate
 from hypercast.host.planner.plan import ANYTHING, REFERENCES, Plan
@@ -10,11 +12,13 @@ from hypercast.host.planner.strategies import gnnpipe
 from hypercast.reference.network import Network
 
 
-def problem(vertices, layers=4, sampled=False):
+def problem(vertices, layers=4, sampled=False, **chip):
+    cluster = load_cluster("vcu128-4")
+    cluster = replace(cluster, boards=tuple(
+        replace(board, config=board.config.replace(**chip)) for board in cluster.boards))
     statistics = Statistics(vertices=(vertices,) * (layers + 1), edges=(vertices * 8,) * layers,
                             sampled=sampled)
-    return Problem.of_network(load_cluster("vcu128-4"), Network.of_widths([32] * (layers + 1)),
-                              statistics)
+    return Problem.of_network(cluster, Network.of_widths([32] * (layers + 1)), statistics)
 
 
 def test_boards_work_on_different_chunks_at_the_same_time():
@@ -31,9 +35,11 @@ def test_boards_work_on_different_chunks_at_the_same_time():
 
 
 def test_chips_need_room_for_the_program_of_the_whole_graph():
-    plan, slower = gnnpipe.plans(problem(3_000_000))
+    plan, slower = gnnpipe.plans(problem(3_000_000, program_rows=128))
     assert plan.units > 1 and plan.trains == REFERENCES
     assert len(slower.boards) > len(plan.boards) and slower.trains == ANYTHING
+    [plan] = gnnpipe.plans(problem(3_000_000))  # a graph's size makes no program too long
+    assert plan.trains == ANYTHING
 
 
 def test_there_are_no_more_chunks_than_vertices():
