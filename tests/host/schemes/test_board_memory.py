@@ -122,7 +122,12 @@ def test_chips_that_have_too_few_entries_or_instructions():
     check_board_memory(model, cluster(1 << 20), boards=2, runs=runs)
     with pytest.raises(DescriptionError, match=r"has 64 rows of program memory, but .* are needed"):
         check_board_memory(model, cluster(1 << 20, program_rows=64), boards=2, runs=runs)
-    few = cluster(1 << 20, program_rows=256, accumulator_rows=16)
+
+
+def test_strips_in_loops_take_more_instructions_than_one_strip():
+    model = prepare(GRAPH, Model(hidden=(16,) * 9).network(GRAPH), Recipe())
+    few = cluster(1 << 20, program_rows=256, accumulator_rows=16, tensors=128)
+    runs = [range(1, 9), range(9, 11)]
     with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
         check_board_memory(model, few, boards=2, runs=runs)
     check_board_memory(model, few, boards=2, runs=runs, chunks=32)
@@ -130,9 +135,9 @@ def test_chips_that_have_too_few_entries_or_instructions():
 
 def test_a_training_is_checked_with_what_its_boards_have_of_it():
     """Chunks, runs of layers and boards; those whose memory is unknown hold anything."""
-    model = prepare(GRAPH, Model(hidden=(16,) * 8).network(GRAPH), Recipe())
+    model = prepare(GRAPH, Model(hidden=(16,) * 9).network(GRAPH), Recipe())
     few = cluster(1 << 20, program_rows=256, accumulator_rows=16, tensors=128)
-    whole = Assignment(scheme="layers", runs=(range(1, 8), range(8, 10)))
+    whole = Assignment(scheme="layers", runs=(range(1, 9), range(9, 11)))
     for found, boards in ((whole, few), (replace(whole, chunks=1), few)):
         with pytest.raises(DescriptionError, match="has 256 rows of program memory"):
             check_boards(model, found, boards, 2)
