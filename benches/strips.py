@@ -36,6 +36,7 @@ from hypercast.host.runtime.utilisation import utilisation
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS
 from hypercast.rtl.config import LARGEST_PROGRAM, PRESETS, Config
+from hypercast.rtl.isa import OPCODE_MASK, Opcode
 from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 
 __all__ = ["CONFIGS", "run"]
@@ -52,8 +53,9 @@ CONFIGS = {
 }
 #: Trainings on each of them, and on all.
 _TRAININGS, _TRAININGS_BAR = 34, 100
-#: Strips of a core's rows that are drawn; the last strip may have fewer rows.
-_STRIPS = (4, 8, 16, 32)
+#: Strips of a core's rows that are drawn; the last strip may have fewer rows. Programs of more than
+#: 32 are in loops where they can be.
+_STRIPS = (4, 8, 16, 32, 48)
 #: The most of what ``draw_training`` bounds besides; its ``work`` is for a row of a strip.
 _MOST: dict[str, Any] = {"features": 256, "classes": 16, "edges": 12_000}
 _WORK = 1_000
@@ -129,7 +131,8 @@ def _kinds(training: RandomTraining, job: Job, communities: bool) -> list[str]:
     return ["drawn", training.model_name,
             f"of {len(job.plan.vertices[0].strips)} strips",
             f"{'with' if communities else 'without'} communities",
-            f"of {'sparse' if sparse else 'dense'} features"]
+            f"of {'sparse' if sparse else 'dense'} features",
+            *["in loops"] * any(word & OPCODE_MASK == Opcode.LOOP for word in job.program)]
 
 
 def _train(training: RandomTraining, job: Job, found: _Found,

@@ -122,7 +122,7 @@ class Emitter:
         inner = weights.height // self.config.lanes
         outer, inner = (inner, weights.panels) if node.backward else (weights.panels, inner)
         for piece in self._pieces(source, outer if panels is None else panels, inner,
-                                  alone=len(factors) == 1):
+                                  alone=len(factors) == 1, backward=node.backward):
             accumulators = Accumulators(DrainSource.ARRAY)
             for factor, other in factors:
                 self._multiply(phase, accumulators, factor, other, piece,
@@ -130,7 +130,8 @@ class Emitter:
             self._drain(phase, DrainSource.ARRAY, accumulators, (source, weights.name), node, piece,
                         piece.panel)
 
-    def _pieces(self, source: Tensor, outer: int, inner: int, *, alone: bool) -> list[Piece]:
+    def _pieces(self, source: Tensor, outer: int, inner: int, *, alone: bool,
+                backward: bool) -> list[Piece]:
         """The pieces of a product with ``outer`` panels, each a sum over ``inner`` panels."""
         vertices, channel = self.operands.vertices_of(source), self.regions[source].channel
         cut = (self.operands.cuts(source) or (0,))[-1]  # panels before it are in the buffer
@@ -142,7 +143,7 @@ class Emitter:
         return pieces_of(
             vertices.strips, outer, inner,
             self.operands.shared_entries(source) if alone else 0, self.config,
-            sweep=self.operands.tiling.sweep, alike=self.operands.tiling.loops,
+            sweep=0 if backward else self.operands.tiling.sweep, alike=self.operands.tiling.loops,
             # What is drained in this program comes panel by panel, of all rows.
             whole=int(source in self._drained),
             plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
@@ -311,7 +312,8 @@ class Emitter:
         assert name, f"{node.result} is no product"
         strips, weights = self.operands.vertices_of(source).strips, self.weights[name]
         if len(strips) > 1 or not self.operands.buffer.holds(source) or self._pieces(
-                source, weights.panels, weights.height // self.config.lanes, alone=True)[0].window:
+                source, weights.panels, weights.height // self.config.lanes, alone=True,
+                backward=False)[0].window:
             return False
         self._combine(phase, node, panels=1)
         self.operands.stay()

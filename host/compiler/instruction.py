@@ -11,10 +11,13 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 from hypercast.rtl.loop import encode_strides
 
-__all__ = ["Accumulators", "Instruction", "Issued", "IssuedLoop", "Name"]
+__all__ = ["SHARED", "Accumulators", "Instruction", "Issued", "IssuedLoop", "Name"]
 
 #: What an instruction uses: a part of a tensor, say.
 Name: TypeAlias = Hashable
+#: Name of the place in the operand buffer that matrices share which have several strips and do not
+#: fit. What a traversal does to a strip there begins with filling it.
+SHARED: Name = ("operand", "shared")
 
 
 @dataclass(eq=False)

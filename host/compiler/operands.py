@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple, TypeAlias
 
 from hypercast.host.compiler.bypass_map import BypassMap
-from hypercast.host.compiler.instruction import Name
+from hypercast.host.compiler.instruction import SHARED, Name
 from hypercast.host.compiler.memory_map import Region, index_name
 from hypercast.host.compiler.operand_map import OperandMap
 from hypercast.host.compiler.panel_groups import Run
@@ -23,9 +23,6 @@ Part: TypeAlias = tuple[Tensor, int, int]
 #: Rows of a part: the row table's entry of its vertices, the first of them, and how many.
 _Rows: TypeAlias = tuple[int, int, int]
 
-
-#: Name of what matrices share that have several strips and do not fit.
-_SHARED = ("operand", "shared")
 
 
 class Use(NamedTuple):
@@ -162,7 +159,7 @@ class Operands:
         place = name.of_training
         fields |= {"stride": self.regions[name].stride,
                    **self.buffer.share_place(place, offset, stride, fill=fill)}
-        entries = (_SHARED,) if self.buffer.is_tiled(place) else \
+        entries = (SHARED,) if self.buffer.is_tiled(place) else \
             _entries(self.parts(name, range(self.buffer.panel_places(place))))
         for part in [part for part in self._present if part[0].of_training == place]:
             del self._present[part]

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.instruction import (
+    SHARED,
     Accumulators,
     Instruction,
     Issued,
@@ -146,14 +147,16 @@ class Schedule:
         UnlikeStripsError
             If the program is to have loops, but its strips are not alike.
         """
-        _find_dependencies(self._program)
         halt = Issued(
             opcode=isa.Opcode.HALT, waits=(1 << len(isa.Engine)) - 1, duration=Duration(),
             operands={"phase": phase, "step": step})
+        if self._loops:
+            _find_dependencies(self._program, turns=False)
         rolled = roll(self._program) if self._loops else []
         if any(isinstance(part, StripLoop) for part in rolled):
             self.parts += [*_issue(rolled, assign_buffers(rolled)), halt]
         else:
+            _find_dependencies(self._program)
             self.parts += self._order(halt)
         self._program = []
 
@@ -230,17 +233,24 @@ def _issue_loop(loop: StripLoop, waits: "_Waits", fields: Callable[[Instruction]
 # --- Dependencies -------------------------------------------------------------------------------
 
 
-def _find_dependencies(program: Sequence[Instruction]) -> None:
-    """Fill in ``before``, ``after`` and ``path``."""
+def _find_dependencies(program: Sequence[Instruction], *, turns: bool = True) -> None:
+    """Fill in ``before``, ``after``, ``chain`` and ``path``.
+
+    With ``turns``, uses of the ``SHARED`` place stay in order; without, whoever orders the program
+    sees to it that strips take turns there.
+    """
     writers: dict[Name, Instruction] = {}
     readers: dict[Name, list[Instruction]] = {}
     users: dict[Accumulators, list[Instruction]] = {}
     for instruction in program:
-        for name in instruction.reads:
+        instruction.before, instruction.after, instruction.chain = set(), [], None
+        reads, writes = (names if turns else names - {SHARED}
+                         for names in (instruction.reads, instruction.writes))
+        for name in reads:
             if name in writers:
                 instruction.before.add(writers[name])
             readers.setdefault(name, []).append(instruction)
-        for name in instruction.writes:
+        for name in writes:
             instruction.before.update(readers.pop(name, ()))
             if name in writers:
                 instruction.before.add(writers[name])

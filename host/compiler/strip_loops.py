@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hypercast.errors import HypercastError
-from hypercast.host.compiler.instruction import Accumulators, Instruction
+from hypercast.host.compiler.instruction import SHARED, Accumulators, Instruction
 from hypercast.rtl.isa import LAG_WIDTH, LENGTH_WIDTH, STRIPS_WIDTH, DrainSource, Engine, Opcode
 
 __all__ = ["BodyInstruction", "StripLoop", "UnlikeStripsError", "assign_buffers", "instructions_of",
@@ -164,7 +164,8 @@ def roll(program: Sequence[Instruction]) -> list[Instruction | StripLoop]:
     Parameters
     ----------
     program : sequence of Instruction
-        Instructions with dependencies, in the order in which they were added.
+        Instructions with dependencies, in the order in which they were added. What they do in the
+        ``SHARED`` place is no dependency: strips take turns there.
 
     Raises
     ------
@@ -179,7 +180,7 @@ def roll(program: Sequence[Instruction]) -> list[Instruction | StripLoop]:
             rolled += [one for each in group for some in each.strips.values() for one in some]
         else:
             rolled.append(_loop(group))
-    if not _in_order(rolled):
+    if not (_in_order(rolled) and _in_turns(rolled, traversals)):
         raise UnlikeStripsError
     return rolled
 
@@ -356,3 +357,14 @@ def _in_order(rolled: Iterable[Instruction | StripLoop]) -> bool:
             return False
         seen.add(one)
     return True
+
+
+def _in_turns(rolled: Iterable[Instruction | StripLoop],
+              traversals: Iterable[_Traversal]) -> bool:
+    """Whether no strip of a traversal uses the ``SHARED`` place in the midst of another one."""
+    turns = {one: (turn, place) for turn, some in enumerate(
+        some for each in traversals for some in each.strips.values())
+        for place, one in enumerate(some) if SHARED in one.reads | one.writes}
+    order = [turns[one] for one in instructions_of(rolled) if one in turns]
+    firsts = {turn: number for number, (turn, _) in reversed([*enumerate(order)])}
+    return order == sorted(order, key=lambda found: (firsts[found[0]], found[1]))

@@ -19,8 +19,9 @@ class Tiling:
         Whether parts of a left operand that does not fit the operand buffer take turns there. If
         not, it is read from memory whenever it is used.
     sweep : int
-        Panels of a product that are made at most while the parts pass once; 0 for all. With fewer,
-        the operand is read more often, and the first panels are complete sooner.
+        Panels of a product of the forward pass that are made at most while the parts pass once; 0
+        for all. With fewer, the operand is read more often, and the first panels are complete
+        sooner. What is made of products of the backward pass takes all of their panels.
     forward_strips, backward_strips : bool
         Whether the forward pass, and the backward pass, aggregate all panels of a strip of rows
         before the next strip; if not, all strips of a panel before the next panel. What is not a
@@ -49,5 +50,4 @@ class Tiling:
 #: The tiling of rows in one strip.
 PLAIN = Tiling()
 #: Tilings of programs in loops, of which the cycle model chooses one.
-LOOPED = tuple(Tiling(turns=turns, sweep=1, forward_strips=forward, loops=True)
-               for turns in (False, True) for forward in (False, True))
+LOOPED = tuple(Tiling(sweep=sweep, forward_strips=sweep != 1, loops=True) for sweep in SWEEPS)

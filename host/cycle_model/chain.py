@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The chain: cycles that a program takes at least, however its instructions are ordered."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import TopologicalSorter
 from typing import Any
 
 import numpy as np
 
-from hypercast.host.compiler.instruction import Instruction
+from hypercast.host.compiler.instruction import SHARED, Instruction, Name
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.isa import Engine, Opcode
@@ -23,6 +23,8 @@ _JOINS = (Opcode.AGGREGATE, Opcode.LOSS)
 class KeptSchedule(Schedule):
     """A schedule that keeps its programs' instructions, with the instructions they depend on.
 
+    Parts take turns in the ``SHARED`` place in any order.
+
     Attributes
     ----------
     added : dict
@@ -32,6 +34,12 @@ class KeptSchedule(Schedule):
     def __init__(self) -> None:
         super().__init__(trials=0)
         self.added: dict[int, list[Instruction]] = {}
+
+    def add(self, opcode: Opcode, fields: Mapping[str, int] | None = None, /, *,
+            reads: Iterable[Name] = (), writes: Iterable[Name] = (), **others: Any) -> None:
+        """Add an instruction, as ``Schedule.add``."""
+        super().add(opcode, fields, reads={*reads} - {SHARED}, writes={*writes} - {SHARED},
+                    **others)
 
     def halt(self, *, phase: int, step: int) -> None:
         """End the program, as ``Schedule.halt``."""

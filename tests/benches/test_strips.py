@@ -30,7 +30,7 @@ def test_chips_have_slow_memory_and_small_buffers():
 
 def test_numbers_of_strips():
     found = [len(strips_of(draw(seed).graph.vertices, WIDE)) for seed in range(30)]
-    assert set(found) == set(strips._STRIPS) and max(found) == 32
+    assert set(found) == set(strips._STRIPS) and max(found) == 48
     assert any(draw(seed).graph.vertices % (16 * WIDE.cores) for seed in range(3))
 
 

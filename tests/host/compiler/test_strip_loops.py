@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast.host.compiler.instruction import Accumulators, IssuedLoop
+from hypercast.host.compiler.instruction import SHARED, Accumulators, IssuedLoop
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.strip_loops import UnlikeStripsError
 from hypercast.host.compiler.timing import Duration
@@ -17,10 +17,11 @@ from hypercast.rtl.loop import unroll
 SOURCES = {Opcode.MATMUL: DrainSource.ARRAY, Opcode.AGGREGATE: DrainSource.AGGREGATION,
            Opcode.GRADIENT: DrainSource.AGGREGATION}
 ROWS = 16  # of a strip
-#: Opcode, what it depends on of the traversals before it, panels, cycles of a sum and of its drain.
+#: Opcode, what it depends on of the traversals before it, panels, cycles of a sum and of its drain,
+#: and whether the array's strips take turns in a place that they share.
 traversals = st.lists(st.tuples(
     st.sampled_from([*SOURCES]), st.sets(st.integers(1, 6), max_size=3), st.integers(1, 3),
-    st.integers(1, 300), st.integers(1, 100)), min_size=1, max_size=7)
+    st.integers(1, 300), st.integers(1, 100), st.booleans()), min_size=1, max_size=7)
 
 
 class Program:
@@ -32,8 +33,9 @@ class Program:
     def __init__(self, traversals, strips):
         self.schedule = Schedule(trials=2, loops=True)
         self.added = []  # (opcode, reads, writes, accumulators)
+        self.turns = {}  # what uses the shared place, to its traversal and strip
         updates, reduced = [], None
-        for number, (opcode, before, panels, cycles, rest) in enumerate(traversals):
+        for number, (opcode, before, panels, cycles, rest, turns) in enumerate(traversals):
             sources = [number - back for back in before if back <= number
                        and traversals[number - back][0] != Opcode.GRADIENT]
             if opcode == Opcode.GRADIENT:
@@ -46,7 +48,11 @@ class Program:
                 sums = reduced if opcode == Opcode.GRADIENT else Accumulators(SOURCES[opcode])
                 fields = {"panel": panel} if opcode != Opcode.AGGREGATE else {
                     "send_list": 100 * number + 7 * strip, "edge_set": 10 * strip}
-                self._add(opcode, reads, set(), sums, cycles, strip, phase=number, **fields)
+                fills = set()
+                if turns and opcode != Opcode.AGGREGATE:
+                    self.turns[len(self.added)] = number, strip
+                    fills, reads = ({SHARED}, reads) if panel == 0 else (set(), reads | {SHARED})
+                self._add(opcode, reads, fills, sums, cycles, strip, phase=number, **fields)
                 if opcode != Opcode.GRADIENT:
                     self._add(Opcode.DRAIN, set(), {(number, strip, panel)}, sums, rest, strip,
                               phase=number, opens=f"tensor {number}", o=number,
@@ -84,8 +90,17 @@ def test_order_keeps_dependencies(found, strips):
         for late, (opcode, reads, _, sums) in enumerate(program.added):
             for early, (other, _, writes, others) in enumerate(program.added):
                 same = sums is others and (other in SOURCES) and opcode not in SOURCES
-                if same or writes & reads:
+                if same or (writes & reads) - {SHARED}:
                     assert place[early] < place[late]
+
+
+@given(traversals, st.integers(2, 5))
+def test_strips_take_turns_in_a_shared_place(found, strips):
+    """What fills it is used before the next strip of any traversal fills it."""
+    if program := rolled(found, strips):
+        order = [one for one in program.order if one in program.turns]
+        for turn, some in itertools.groupby(order, key=program.turns.get):
+            assert [*some] == [one for one in program.turns if program.turns[one] == turn]
 
 
 @given(traversals, st.integers(2, 5))
@@ -110,7 +125,7 @@ def test_nothing_overlaps_what_it_conflicts_with(found, strips):
             assert not (reads | adds) & other_writes, engine
         working.append((own, reads, writes | takes, adds))
         if arrivals is not None:
-            working.append((arrivals, set(), writes, adds))
+            working.append((arrivals, set(), writes - {SHARED}, adds))
         if takes:
             takers.remove(sums)
             if sums not in takers:
@@ -149,15 +164,17 @@ def test_length_does_not_depend_on_strips(found):
 
 
 def test_one_strip_has_no_loop():
-    program = Program([(Opcode.MATMUL, set(), 2, 10, 5)], 1)
+    program = Program([(Opcode.MATMUL, set(), 2, 10, 5, False)], 1)
     assert not any(isinstance(part, IssuedLoop) for part in program.schedule.parts)
 
 
 def test_sums_of_one_traversal_overlap_products_of_another():
     """A panel's sum over neighbours is under way while the next panel is multiplied."""
     strips = 6
-    program = Program([(Opcode.MATMUL, set(), 1, 100, 10), (Opcode.MATMUL, set(), 1, 90, 10),
-                       (Opcode.AGGREGATE, {2}, 1, 100, 10), (Opcode.AGGREGATE, {2}, 1, 100, 10)],
+    program = Program([(Opcode.MATMUL, set(), 1, 100, 10, False),
+                       (Opcode.MATMUL, set(), 1, 90, 10, False),
+                       (Opcode.AGGREGATE, {2}, 1, 100, 10, False),
+                       (Opcode.AGGREGATE, {2}, 1, 100, 10, False)],
                       strips)
     kinds = [sorted({one.opcode for one in part.issued}) for part in program.schedule.parts[:-1]]
     assert kinds == [[Opcode.MATMUL, Opcode.DRAIN],
@@ -166,8 +183,8 @@ def test_sums_of_one_traversal_overlap_products_of_another():
 
 
 def test_a_product_of_sums_lags_a_strip_behind():
-    program = Program([(Opcode.AGGREGATE, set(), 1, 100, 10),
-                       (Opcode.MATMUL, {1}, 1, 90, 10)], 4)
+    program = Program([(Opcode.AGGREGATE, set(), 1, 100, 10, False),
+                       (Opcode.MATMUL, {1}, 1, 90, 10, False)], 4)
     [loop, _] = program.schedule.parts
     assert {one.opcode: lag for one, lag, _ in loop.body if one.opcode != Opcode.DRAIN} == {
         Opcode.AGGREGATE: 0, Opcode.MATMUL: 1}

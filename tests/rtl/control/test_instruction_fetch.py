@@ -10,56 +10,13 @@ from amaranth.lib.wiring import In
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.instruction_fetch import InstructionFetch
-from hypercast.rtl.isa import HEADER, INSTRUCTION_WIDTH, LAG_WIDTH, OPERANDS, Opcode, encode
+from hypercast.rtl.isa import INSTRUCTION_WIDTH, Opcode, encode
 from hypercast.rtl.limits import LOOP_CYCLES
 from hypercast.rtl.loop import encode_strides, unroll
 from tests.bench import run
+from tests.rtl.control.loop_programs import random_pair, random_program
 
 _CONFIG = PRESETS["tiny"].replace(program_rows=64)
-_WORK = [opcode for opcode in Opcode if opcode not in (Opcode.HALT, Opcode.LOOP)]
-
-
-def _random_word(rng, bits):
-    return int.from_bytes(rng.bytes(bits // 8), "little")
-
-
-def _random_pair(rng, strips, lags):
-    """An instruction and its strides, of any values that stay within their fields."""
-    opcode = _WORK[rng.integers(len(_WORK))]
-    fields = {name: int(rng.integers(1 << width)) for name, width in HEADER[1:]}
-    strides = {}
-    for name, width in OPERANDS[opcode]:
-        if width < 0:
-            fields[name] = int(rng.integers(-(1 << -width - 1), 1 << -width - 1))
-            continue
-        most = (1 << width) - 1
-        strides[name] = int(rng.integers(most // max(1, strips - 1) + 1)) if rng.random() < 0.7 \
-            else 0
-        if name == OPERANDS[opcode][-1][0] == "buffer":
-            strides[name] = int(rng.integers(2))
-            fields[name] = int(rng.integers(2))
-        else:
-            fields[name] = int(rng.integers(most - strides[name] * (strips - 1) + 1))
-    return [encode(opcode, **fields),
-            encode_strides(opcode, lag=int(rng.integers(lags + 1)), **strides)]
-
-
-def _random_loop(rng):
-    strips, length = int(rng.choice([1, 2, 3, 7, 20])), int(rng.integers(1, 6))
-    lags = int(rng.integers(1 << LAG_WIDTH))
-    return [encode(Opcode.LOOP, strips=strips, length=length, lags=lags),
-            *(word for _ in range(length) for word in _random_pair(rng, strips, lags))]
-
-
-def _random_program(rng):
-    program = []
-    while len(program) < 25:
-        if rng.random() < 0.3:
-            program += _random_loop(rng)
-        else:
-            program.append(_random_word(rng, INSTRUCTION_WIDTH) & ~0xF
-                           | int(rng.choice([*_WORK, Opcode.HALT, 9, 15])))
-    return program
 
 
 class _Fetch(wiring.Component):
@@ -107,7 +64,7 @@ class _Fetch(wiring.Component):
 def test_random_programs(seed):
     """Begun anew at any time, in a loop, too."""
     rng = np.random.default_rng(seed)
-    program = _random_program(rng)
+    program = random_program(rng)
     dut = _Fetch(program)
     expected = [(row, word, first, 0) for row, word, first, _ in unroll(program)]
 
@@ -125,7 +82,7 @@ def test_faults(row):
     """A row that changed is told with the first instruction that needs it."""
     rng = np.random.default_rng(row)
     program = [encode(Opcode.MATMUL), encode(Opcode.LOOP, strips=2, length=1),
-               *_random_pair(rng, 2, 0), encode(Opcode.HALT)]
+               *random_pair(rng, 2, 0), encode(Opcode.HALT)]
     dut = _Fetch(program, [row])
 
     async def bench(ctx):
