@@ -52,7 +52,8 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
 
     The step is on DATASET, or on a graph that is known by numbers only. Beside the cycles stand two
     bounds: what the busiest resource needs, and what instructions need that depend on each other.
-    If the configuration has no room for the step, a line says why, and what would help.
+    If the configuration has no room for the step, or some larger table would make it faster, a line
+    says why, and what would help.
     """
     from hypercast.host.compiler.size_limits import check_sizes
     from hypercast.host.cycle_model.default_orders import default_orders
@@ -96,7 +97,8 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
         print_json({
             "orders": workload.orders, "cycles": prediction.cycles, "bound": prediction.bound,
             "limit": prediction.limit, "chain": prediction.chain,
-            "shortages": [*map(str, prediction.shortages)], "work": prediction.work,
+            "shortages": [*map(str, prediction.shortages)],
+            "slowdowns": [*map(str, prediction.slowdowns)], "work": prediction.work,
             "phases": [{"name": str(phase.name), "cycles": phase.cycles, "limit": phase.limit,
                         "loads": phase.loads} for phase in prediction.phases]})
     else:
@@ -120,3 +122,5 @@ def _print(workload: Workload, prediction: "Prediction", config: Config) -> None
         "work of the step")
     for shortage in prediction.shortages:
         console.print(f"does not fit: {shortage}")
+    for slowdown in prediction.slowdowns:
+        console.print(f"slower than it could be: {slowdown}")

@@ -2,6 +2,7 @@
 """Compiles a training job: memory map, images and program for one configuration."""
 
 import itertools
+import warnings
 from dataclasses import replace
 
 from hypercast.errors import InputError
@@ -21,7 +22,7 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.label_list import LabelFormat, fill_labels
 from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layout
 from hypercast.host.compiler.lowering import Program, fit_program
-from hypercast.host.compiler.memory_map import LABELS, CapacityError
+from hypercast.host.compiler.memory_map import LABELS, CapacityError, SlowdownWarning
 from hypercast.host.compiler.reduction import gradient_digits
 from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
 from hypercast.host.compiler.verification import verify
@@ -121,6 +122,9 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     verify(job)
     if ahead:
         verify(job.after_step())
+    if plan.slowdown:
+        warnings.warn(f"the chip is slower than it could be: {plan.slowdown}", SlowdownWarning,
+                      stacklevel=2)
     return job
 
 

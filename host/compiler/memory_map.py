@@ -20,6 +20,7 @@ __all__ = [
     "Listing",
     "MemoryMap",
     "Region",
+    "SlowdownWarning",
     "find_shortage",
     "index_name",
     "remedy",
@@ -54,6 +55,10 @@ class CapacityError(InputError):
     def __init__(self, text: str, *, field: str = "", needed: int = 0) -> None:
         super().__init__(text)
         self.field, self.needed = field, needed
+
+
+class SlowdownWarning(UserWarning):
+    """A problem fits the configuration, but would take fewer cycles with more of something."""
 
 
 def suggest(config: Config, field: str, needed: int, way: str = "-P") -> str:

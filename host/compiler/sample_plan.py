@@ -192,6 +192,11 @@ class SamplePlan:
         self.traffic: AggregationCounts = {}
         self._first = sample
 
+    @property
+    def slowdown(self) -> CapacityError | None:
+        """What makes aggregations slower than they could be, see ``RowTable``."""
+        return self._table.slowdown
+
     def place(self, memory: MemoryMap) -> None:
         """Allocate regions for edges in a ``MemoryMap``: two for each list if there are two places.
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The vertices that tensors have rows of, in strips that fit the accumulators."""
 
+import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from hypercast.host.compiler.memory_map import CapacityError
+from hypercast.host.compiler.memory_map import CapacityError, find_shortage
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 
@@ -25,7 +26,8 @@ class RowTable:
     """
 
     def __init__(self, config: Config) -> None:
-        self._size, self._taken = config.row_counts, 0.0
+        self._config, self._size, self._taken = config, config.row_counts, 0.0
+        self._refused: dict[Hashable, float] = {}  # levels without room, to their ``each``
         self._levels: dict[Hashable, tuple[int, int]] = {}
 
     def entry(self, level: Hashable, rows: int, *, each: float = 1.0) -> int | None:
@@ -49,8 +51,19 @@ class RowTable:
 
     def has_room(self, levels: Collection[Hashable], *, each: float = 1.0) -> bool:
         """Whether all of some levels have an entry, or can have one; ``each`` as of ``entry``."""
-        new = sum(level not in self._levels for level in levels)
-        return self._taken + new * each <= self._size
+        new = [level for level in levels if level not in self._levels]
+        if self._taken + len(new) * each <= self._size:
+            return True
+        self._refused |= dict.fromkeys(new, each)
+        return False
+
+    @property
+    def slowdown(self) -> CapacityError | None:
+        """That there was no room for some levels, and with how many entries there would be."""
+        return find_shortage(
+            self._config, "row_counts", math.ceil(self._taken + sum(self._refused.values())),
+            "with them, each strip's send list would name the rows that it needs; now all strips "
+            "of a matrix walk all rows, which takes more cycles")
 
     def __len__(self) -> int:
         return len(self._levels)

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TypeAlias
 
 from hypercast.host.compiler.edge_sets import edge_set_words
 from hypercast.host.compiler.emitter import PlacedMessages
@@ -33,6 +34,8 @@ from hypercast.rtl.config import Config
 
 __all__ = ["PredictedPhase", "Prediction", "predict", "predict_layer"]
 
+#: (layer, backward) to the messages of each strip.
+_Messages: TypeAlias = dict[tuple[int, bool], list[PlacedMessages]]
 #: Name of each resource, and the counters of what it moves, one a cycle.
 _RESOURCES = {
     "array": ("array_words",),
@@ -83,6 +86,8 @@ class Prediction:
     shortages : list of CapacityError
         Why the step cannot be loaded, and the remedies. Words of memory are counted for SGD, and
         with one set of edges for both passes, so an empty list does not promise that all fits.
+    slowdowns : list of CapacityError
+        What the step fits, but would be faster with more of, and the remedies.
     workload : Workload
         The step.
     tiling : Tiling
@@ -93,6 +98,7 @@ class Prediction:
     phases: list[PredictedPhase]
     work: dict[str, int]
     shortages: list[CapacityError]
+    slowdowns: list[CapacityError]
     workload: Workload = field(compare=False, repr=False)
     tiling: Tiling = field(compare=False, repr=False)
 
@@ -133,7 +139,8 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     trials : int
         How hard the schedule tries, see ``issue_orders``.
     """
-    vertices = Vertices.of_layers(workload.vertices, workload.config, RowTable(workload.config))
+    table = RowTable(workload.config)
+    vertices, *_ = _place(workload, table)
     program, entries = fit_program(
         lambda tiling, schedule: _program(workload, schedule, tiling),
         lambda program: _emit(program, workload), workload.config, vertices, trials,
@@ -147,7 +154,8 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
         phases.append(PredictedPhase(name=name, cycles=spent[number],
                                      loads=_loads(work, workload.config)))
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)),
-                      shortages=_find_shortages(program, workload), workload=workload,
+                      shortages=_find_shortages(program, workload),
+                      slowdowns=[table.slowdown] if table.slowdown else [], workload=workload,
                       tiling=program.emitter.operands.tiling)
 
 
@@ -203,8 +211,8 @@ def _emit(program: Program, workload: Workload) -> dict[str, int]:
 
 def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> Program:
     """A program on the compiler's layout, but for edges and sparse features."""
-    config, network, table = workload.config, workload.network, RowTable(workload.config)
-    vertices = Vertices.of_layers(workload.vertices, config, table)
+    config, network = workload.config, workload.network
+    vertices, messages, roots = _place(workload, RowTable(config))
     words = workload.words if workload.combines_first else None
     layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
     region = layout.memory.matrix(FEATURES, 0, network.features)
@@ -215,17 +223,24 @@ def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> 
     return Program.of(
         layout, inputs=inputs,
         tensors={name: number for number, name in enumerate(sorted(entries))},
-        messages=_messages(workload, vertices, table),
-        roots=_messages(workload, vertices, table, roots=True)
-        if step_graph(network).adds_rows else {},
+        messages=messages, roots=roots,
         digits=workload.digits(network), headroom=Recipe().headroom_of,
         schedule=schedule, following=vertices[:2], tiling=tiling)
 
 
+def _place(workload: Workload, table: RowTable) -> tuple[
+        tuple[Vertices, ...], _Messages, _Messages]:
+    """The vertices of tensors, the messages of aggregations, and those of rows added to them."""
+    vertices = Vertices.of_layers(workload.vertices, workload.config, table)
+    messages = _messages(workload, vertices, table)
+    return vertices, messages, _messages(workload, vertices, table, roots=True) \
+        if step_graph(workload.network).adds_rows else {}
+
+
 def _messages(workload: Workload, vertices: Sequence[Vertices], table: RowTable, *,
-              roots: bool = False) -> dict[tuple[int, bool], list[PlacedMessages]]:
+              roots: bool = False) -> _Messages:
     """Messages of the aggregations that the layers' orders ask for, or of rows added to them."""
-    found: dict[tuple[int, bool], list[PlacedMessages]] = {}
+    found: _Messages = {}
     sets: dict[tuple[int, Load, bool], int] = {}
     loads = workload.root_loads if roots else workload.loads
     timing = Timing(workload.config)

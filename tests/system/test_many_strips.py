@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import SlowdownWarning
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
@@ -71,7 +72,12 @@ def test_dense_graphs_are_walked():
 def test_a_small_row_table_leaves_lists_without_names():
     """There is no entry for some of the strips, so none has one."""
     model = GraphTraining(graph=graph(700, 2), config=CONFIG, hidden=(10,)).model()
-    job = compile_job(model, CONFIG.replace(row_counts=16, channel_words=1 << 15))
+    small, large = (CONFIG.replace(row_counts=count, channel_words=1 << 15) for count in (16, 32))
+    with pytest.warns(SlowdownWarning, match=r"row_counts is 16, .*raise row_counts to 32 "):
+        job = compile_job(model, small)
+    [found] = predict(Workload.of_model(model, small)).slowdowns
+    assert found.needed == 1 + len(job.plan.vertices[0].strips)
+    assert not predict(Workload.of_model(model, large)).slowdowns
     sums = [one for one in map(decode, job.instructions("train"))
             if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
     assert job.plan.row_entries == 1 and {one["indexed"] for one in sums} == {0}

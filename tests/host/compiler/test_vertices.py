@@ -83,3 +83,16 @@ def test_entries_of_a_full_row_table():
     found = [Vertices.of(5, SMALL, table, level).entry for level in (None, "a", 5, "b", "a")]
     assert found == [0, 1, 0, 2, 1]
     assert Vertices.of(5, SMALL, table).strips == (Strip(first=0, rows=5),)
+
+
+def test_what_had_no_room_is_named_with_the_entries_that_it_takes():
+    """Asked again, it takes no more of them; each may stand for several."""
+    table, size = RowTable(SMALL), SMALL.row_counts
+    table.entry("matrix", 3)
+    assert table.has_room(range(size - 1)) and table.slowdown is None
+    for _ in range(2):
+        assert not table.has_room(["matrix", *range(size)])
+        assert table.slowdown.needed == size + 1
+    assert not table.has_room("ab", each=size)
+    assert table.slowdown.needed == 3 * size + 1
+    assert f"raise row_counts to {4 * size}" in str(table.slowdown)
