@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of a program: as the compiler states them, and in their issued form."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
@@ -11,13 +11,19 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 from hypercast.rtl.loop import encode_strides
 
-__all__ = ["SHARED", "Accumulators", "Instruction", "Issued", "IssuedLoop", "Name"]
+__all__ = ["SHARED", "Accumulators", "Instruction", "Issued", "IssuedLoop", "Name",
+           "name_turn"]
 
 #: What an instruction uses: a part of a tensor, say.
 Name: TypeAlias = Hashable
 #: Name of the place in the operand buffer that matrices share which have several strips and do not
 #: fit. What a traversal does to a strip there begins with filling it.
 SHARED: Name = ("operand", "shared")
+
+
+def name_turn(names: Iterable[Name], turn: int) -> set[Name]:
+    """Names with another one for the ``SHARED`` place, of each turn that something has there."""
+    return {(SHARED, turn) if name == SHARED else name for name in names}
 
 
 @dataclass(eq=False)

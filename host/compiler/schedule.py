@@ -23,6 +23,7 @@ from hypercast.host.compiler.instruction import (
     Issued,
     IssuedLoop,
     Name,
+    name_turn,
 )
 from hypercast.host.compiler.issue_order import TRIALS, issue_orders
 from hypercast.host.compiler.strip_loops import StripLoop, assign_buffers, roll
@@ -236,16 +237,19 @@ def _issue_loop(loop: StripLoop, waits: "_Waits", fields: Callable[[Instruction]
 def _find_dependencies(program: Sequence[Instruction], *, turns: bool = True) -> None:
     """Fill in ``before``, ``after``, ``chain`` and ``path``.
 
-    With ``turns``, uses of the ``SHARED`` place stay in order; without, whoever orders the program
-    sees to it that strips take turns there.
+    With ``turns``, uses of the ``SHARED`` place stay in order. Without, what is read there only
+    depends on what filled it, and whoever orders the program sees to it that strips take turns.
     """
     writers: dict[Name, Instruction] = {}
     readers: dict[Name, list[Instruction]] = {}
     users: dict[Accumulators, list[Instruction]] = {}
+    fills = 0
     for instruction in program:
         instruction.before, instruction.after, instruction.chain = set(), [], None
-        reads, writes = (names if turns else names - {SHARED}
-                         for names in (instruction.reads, instruction.writes))
+        reads, writes = instruction.reads, instruction.writes
+        if not turns:
+            fills += SHARED in writes
+            reads, writes = name_turn(reads, fills), name_turn(writes, fills)
         for name in reads:
             if name in writers:
                 instruction.before.add(writers[name])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hypercast.host.compiler.instruction import SHARED, Instruction, Name
+from hypercast.host.compiler.instruction import SHARED, Instruction, Name, name_turn
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.reference.array_types import IntArray
 from hypercast.rtl.isa import Engine, Opcode
@@ -23,7 +23,7 @@ _JOINS = (Opcode.AGGREGATE, Opcode.LOSS)
 class KeptSchedule(Schedule):
     """A schedule that keeps its programs' instructions, with the instructions they depend on.
 
-    Parts take turns in the ``SHARED`` place in any order.
+    Parts take turns in the ``SHARED`` place in any order: only what fills it comes first.
 
     Attributes
     ----------
@@ -34,12 +34,15 @@ class KeptSchedule(Schedule):
     def __init__(self) -> None:
         super().__init__(trials=0)
         self.added: dict[int, list[Instruction]] = {}
+        self._turn = 0
 
     def add(self, opcode: Opcode, fields: Mapping[str, int] | None = None, /, *,
             reads: Iterable[Name] = (), writes: Iterable[Name] = (), **others: Any) -> None:
         """Add an instruction, as ``Schedule.add``."""
-        super().add(opcode, fields, reads={*reads} - {SHARED}, writes={*writes} - {SHARED},
-                    **others)
+        writes = [*writes]
+        self._turn += SHARED in writes
+        super().add(opcode, fields, reads=name_turn(reads, self._turn),
+                    writes=name_turn(writes, self._turn), **others)
 
     def halt(self, *, phase: int, step: int) -> None:
         """End the program, as ``Schedule.halt``."""
