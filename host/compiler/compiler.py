@@ -122,8 +122,8 @@ def compile_job(model: InitialModel, config: Config, *, word_sparse: bool = True
     verify(job)
     if ahead:
         verify(job.after_step())
-    if plan.slowdown:
-        warnings.warn(f"the chip is slower than it could be: {plan.slowdown}", SlowdownWarning,
+    for slowdown in filter(None, (plan.slowdown, program.slowdown)):
+        warnings.warn(f"the chip is slower than it could be: {slowdown}", SlowdownWarning,
                       stacklevel=2)
     return job
 

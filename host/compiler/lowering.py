@@ -14,6 +14,7 @@ from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.gradient_emitter import GradientEmitter
 from hypercast.host.compiler.issue_order import TRIALS
 from hypercast.host.compiler.layout import SUMS, SUMS_AHEAD, Layout
+from hypercast.host.compiler.memory_map import CapacityError, find_shortage
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.phase_name import PhaseKind, PhaseName
 from hypercast.host.compiler.schedule import Schedule
@@ -30,6 +31,8 @@ __all__ = ["Program", "fit_program"]
 
 #: Strips from which on programs are in loops if they can be.
 _MANY = 32
+#: Names of the programs that steps begin with.
+_STEP = ("train", "step_sums")
 #: Kinds of phases that are of layers, and phases that are of all of them: loss, evaluation and the
 #: end of the update.
 _OF_LAYERS, _WHOLE = 3, 3
@@ -55,6 +58,8 @@ class Program:
     ----------
     phases : list of PhaseName
         Names of the phase counters.
+    slowdown : CapacityError or None
+        That a longer program would be faster, and the remedy.
     """
 
     network: Network
@@ -62,6 +67,7 @@ class Program:
     gradient_emitter: GradientEmitter
     ahead: bool = False
     phases: list[PhaseName] = field(default_factory=list)
+    slowdown: CapacityError | None = None
 
     @classmethod
     def of(cls, layout: Layout, *, inputs: LeftOperand, tensors: Mapping[Tensor, int],
@@ -97,11 +103,12 @@ class Program:
         """How many instructions there are."""
         return self.emitter.schedule.rows
 
-    @property
-    def cycles(self) -> int:
-        """Cycles of all programs, one after the other, by the cycle model."""
+    def step_cycles(self, starts: Mapping[str, int]) -> int:
+        """Cycles of a training step by the cycle model; ``starts`` as ``emit`` returns them."""
+        first = next((starts[name] for name in _STEP if name in starts), 0)
+        rows = range(first, starts.get("evaluate", self.rows))
         return sum(execute(issued, len(self.phases))[0]
-                   for issued in self.emitter.schedule.programs.values())
+                   for row, issued in self.emitter.schedule.programs.items() if row in rows)
 
     def emit(self, names: Iterable[str]) -> dict[str, int]:
         """Emit these of the methods below, one after the other.
@@ -287,18 +294,30 @@ def fit_program(made: Callable[[Tiling, Schedule], Program],
     loops : bool
         Whether the program may have loops.
     """
+    longer: list[tuple[int, int]] = []  # cycles, and rows, of steps that there is no room for
+
     def emit(tiling: Tiling, trials: int) -> tuple[Program, dict[str, int]]:
         program = made(tiling, Schedule(trials=trials, loops=tiling.loops))
-        return program, emitted(program)
+        starts = emitted(program)
+        beyond = program.rows > config.program_rows
+        if longer or beyond:
+            step = program.step_cycles(starts)
+            longer.extend([(step, program.rows)] * beyond)
+            fastest, rows = min(longer)
+            if fastest < step:
+                program.slowdown = find_shortage(
+                    config, "program_rows", rows,
+                    f"with them, a step takes {fastest} cycles instead of {step}")
+        return program, starts
 
     def cycles(tiling: Tiling) -> tuple[bool, float]:
         """Whether there is no room for it; cycles, or else rows."""
         try:
-            program, _ = emit(tiling, 0)
+            program, starts = emit(tiling, 0)
         except UnlikeStripsError:
             return True, math.inf
         beyond = program.rows > config.program_rows
-        return beyond, program.rows if beyond else program.cycles
+        return beyond, program.rows if beyond else program.step_cycles(starts)
 
     strips = max(len(rows.strips) for rows in vertices)
     tiling = PLAIN if strips == 1 else Tiling(sweep=SWEEPS[-1])

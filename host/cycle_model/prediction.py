@@ -155,7 +155,8 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
                                      loads=_loads(work, workload.config)))
     return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)),
                       shortages=_find_shortages(program, workload),
-                      slowdowns=[table.slowdown] if table.slowdown else [], workload=workload,
+                      slowdowns=[*filter(None, (table.slowdown, program.slowdown))],
+                      workload=workload,
                       tiling=program.emitter.operands.tiling)
 
 

@@ -20,6 +20,9 @@ from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import PRESETS
+from tests.system.chips import GraphTraining
+from tests.system.test_many_strips import CONFIG as MANY_STRIPS
+from tests.system.test_many_strips import graph
 
 CONFIG = PRESETS["test"]
 
@@ -68,6 +71,23 @@ def test_what_is_short_is_what_the_compiler_refuses(name, vertices, features):
     with pytest.raises(CapacityError) as refusal:
         compile_job(model, short)
     assert str(refusal.value) == str(found)
+
+
+@pytest.mark.parametrize("vertices", [300, 600])
+@pytest.mark.parametrize("rows", [256, 512, 1024])
+def test_a_longer_program_that_is_faster_is_named(vertices, rows):
+    """With as many rows as it names, a step takes at most the cycles that it names."""
+    config = MANY_STRIPS.replace(program_rows=rows)
+    model = GraphTraining(graph=graph(vertices, 2), config=config, hidden=(33,)).model()
+    short = predict(Workload.of_model(model, config))
+    [found] = short.slowdowns
+    assert found.field == "program_rows" and found.needed > rows
+    faster, slower = map(int, re.search(
+        r"a step takes (\d+) cycles instead of (\d+)", str(found)).groups())
+    assert faster < slower == short.cycles
+    enough = predict(Workload.of_model(model, config.replace(
+        program_rows=1 << (found.needed - 1).bit_length())))
+    assert enough.cycles <= faster and not enough.slowdowns
 
 
 def test_work_is_that_of_the_matrices():
