@@ -43,8 +43,6 @@ __all__ = ["NO_TRAFFIC", "Capacity", "SamplePlan"]
 
 #: The aggregation of the input features.
 _FIRST = 1, False
-#: Words that lists of one size may take, compared with lists of just the size they need.
-_LEVEL = 1.25
 #: A capacity is this share larger than the samples that are known.
 _SLACK = 0.15
 
@@ -140,8 +138,8 @@ class SamplePlan:
         ``Job``. Made by ``place``.
     """
 
-    #: Whether lists of all strips of a matrix have the same size, where that takes not much more:
-    #: a constant distance apart, they can be used in a loop.
+    #: Whether lists of all strips of a matrix have the same size: a constant distance apart, they
+    #: can be used in a loop.
     level = False
 
     def __init__(self, network: Network, config: Config, sample: Sample,
@@ -252,11 +250,8 @@ class SamplePlan:
         return found
 
     def _level(self, words: Sequence[int]) -> Sequence[int]:
-        """Words of each strip's list: as many for all, if that takes not much more."""
-        level = max(words) * len(words)
-        if not self.level or level > max(_LEVEL * sum(words), self._config.channel_words // 8):
-            return words
-        return [max(words)] * len(words)
+        """Words of each strip's list: as many for all, if lists are to have one size."""
+        return [max(words)] * len(words) if self.level else words
 
     def _place(self, memory: MemoryMap, name: str, count: int, listing: Listing) -> Region:
         if self.twice:

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Programs with loops over strips: what they leave is what unrolled ones leave, bit for bit."""
 
+import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.instruction import IssuedLoop
 from hypercast.host.compiler.lowering import Program
+from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Opcode, decode
 from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
@@ -20,6 +22,13 @@ def loops(training):
     """LOOPs of a training's programs."""
     job = compile_job(training.model(), training.config)
     return [one for one in map(decode, job.program) if one["opcode"] == Opcode.LOOP]
+
+
+def edge_words(training):
+    """Words of each strip's edges."""
+    [words] = {region.words for name, region in compile_job(
+        training.model(), training.config).regions.items() if str(name).startswith("edge set")}
+    return words
 
 
 @pytest.fixture
@@ -39,6 +48,19 @@ def test_trainings(vertices, degree, communities, hidden, orders):
                              orders=orders, hidden=hidden,
                              dropout=0.4 if orders == COMBINE_FIRST else 0.0)
     assert loops(training)
+    training.check()
+
+
+def test_a_hub():
+    """A strip has many more edges than any other, and all lists are as long as its own."""
+    even = graph(500, 2)
+    ends = np.stack(even.edges.nonzero(), axis=1)
+    spokes = np.stack([np.zeros(499, dtype=int), np.arange(1, 500)], axis=1)
+    hub = Graph.from_edges(np.concatenate([ends[ends[:, 0] < ends[:, 1]], spokes]), even.features,
+                           even.labels, train=range(0, 500, 2))
+    without, training = (GraphTraining(graph=one, config=SHORT, hidden=(10,))
+                         for one in (even, hub))
+    assert loops(training) and 2 * edge_words(without) < edge_words(training)
     training.check()
 
 
