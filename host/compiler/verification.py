@@ -106,8 +106,9 @@ class _Checks:
 
     def _check_packed(self, entry: dict[str, int], access: Access, each: int) -> None:
         """Check words that hold so many rows ``each``."""
-        self._words(access.store.value, access.channel_of(entry), entry[access.field],
-                    -(-len(self._rows(entry)) // each))
+        if rows := self._rows(entry):
+            self._words(access.store.value, access.channel_of(entry), entry[access.field],
+                        -(-len(rows) // each))
 
     def _state(self, entry: dict[str, int], access: Access) -> None:
         config = self._config
@@ -120,6 +121,8 @@ class _Checks:
         """Check a range of rows of one panel, or of each of ``panels``; or any rows of one."""
         rows, channel, address = (
             self._rows(entry), access.channel_of(entry), entry[access.field])
+        if not rows:
+            return
         if access.anywhere:
             rows = range(1)  # the panel begins there; which rows of it, the list says
         stride, panels = (entry["stride"], entry["panels"]) if access.panels else (0, 1)
@@ -201,7 +204,7 @@ class _Checks:
     def _rows(self, entry: dict[str, int]) -> range:
         """Rows that an instruction names, or else the rows of its vertices, of the largest core.
 
-        A loop's last strips may be shorter than they say.
+        A loop's last strips may be shorter than they say, and a window of theirs have no rows.
         """
         rows = self._job.plan.rows_of(entry["vertices"] - self._job.row_entries[0])
         if "row_limit" not in entry:

@@ -10,6 +10,7 @@ from hypercast.host.compiler.lowering import Program
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.rtl.isa import Opcode, decode
+from hypercast.rtl.loop import unroll
 from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
 from tests.system.test_many_strips import CONFIG, graph
 
@@ -79,4 +80,17 @@ def test_features(vertices, features, density, only_loops):
     training = GraphTraining(graph=graph(vertices, 2, features=features, density=density),
                              config=LONG, hidden=(19,), dropout=0.5)
     assert loops(training)
+    training.check()
+
+
+@pytest.mark.parametrize("vertices, hidden, words", [(258, (70, 20), 256), (650, (33,), 512)])
+def test_windows_beyond_the_last_row(vertices, hidden, words, only_loops):
+    """A shorter last strip has as many windows as the others: some of them have no rows."""
+    training = GraphTraining(
+        graph=graph(vertices, 2, features=70), hidden=hidden, dropout=0.5,
+        config=LONG.replace(accumulator_rows=64, operand_words=words))
+    job = compile_job(training.model(), training.config)
+    assert any(entry["row_start"] > len(job.plan.rows_of(entry["vertices"]))
+               for entry in (decode(one.word) for one in unroll(job.program) if one.looped)
+               if entry["opcode"] == Opcode.MATMUL)
     training.check()
