@@ -231,7 +231,7 @@ def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> 
 
 def _place(workload: Workload, table: RowTable) -> tuple[
         tuple[Vertices, ...], _Messages, _Messages]:
-    """The vertices of tensors, the messages of aggregations, and those of rows added to them."""
+    """The vertices of tensors, and the messages of aggregations and of rows added to them."""
     vertices = Vertices.of_layers(workload.vertices, workload.config, table)
     messages = _messages(workload, vertices, table)
     return vertices, messages, _messages(workload, vertices, table, roots=True) \
