@@ -7,6 +7,7 @@ Tensors are named as in ``reference.fixed_passes``.
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Self
 
 from hypercast.host.compiler.emitter import Emitter, PlacedMessages
@@ -310,6 +311,7 @@ def fit_program(made: Callable[[Tiling, Schedule], Program],
                     f"with them, a step takes {fastest} cycles instead of {step}")
         return program, starts
 
+    @cache
     def cycles(tiling: Tiling) -> tuple[bool, float]:
         """Whether there is no room for it; cycles, or else rows."""
         try:

@@ -24,7 +24,6 @@ Part: TypeAlias = tuple[Tensor, int, int]
 _Rows: TypeAlias = tuple[int, int, int]
 
 
-
 class Use(NamedTuple):
     """How an instruction uses a matrix.
 

@@ -121,10 +121,10 @@ class _Checks:
         """Check a range of rows of one panel, or of each of ``panels``; or any rows of one."""
         rows, channel, address = (
             self._rows(entry), access.channel_of(entry), entry[access.field])
-        if not rows:
-            return
         if access.anywhere:
             rows = range(1)  # the panel begins there; which rows of it, the list says
+        if not rows:
+            return
         stride, panels = (entry["stride"], entry["panels"]) if access.panels else (0, 1)
         region = self._words("row", channel, address, len(rows))
         panel, row = divmod(address - region.address, region.stride)
