@@ -58,7 +58,11 @@ class Config:
     element_width : int
         Bits of a tensor element: 8 or 16.
     accumulator_rows : int
-        Rows of each accumulator buffer, a power of two from 16 to 16384.
+        Rows of each of the array's accumulator buffers, a power of two from 16 to 16384.
+    aggregation_rows : int
+        Rows of each of the aggregators' accumulator buffers, a power of two from
+        ``accumulator_rows`` to 16384; 0 for as many as the array's. The more there are, the fewer
+        strips of rows are aggregated one by one, and the fewer messages are sent.
     weight_rows : int
         Words of the weight bank, a power of two from 16 to 65536.
     channel_words : int
@@ -103,6 +107,7 @@ class Config:
     buffer_depth: int = 4
     element_width: int = 16
     accumulator_rows: int = 256
+    aggregation_rows: int = 0
     weight_rows: int = 2048
     channel_words: int = 32768
     operand_words: int = 1024
@@ -135,6 +140,9 @@ class Config:
         self._check_range("buffer_depth", 2, 16)
         self._check_choice("element_width", (8, 16))
         self._check_power("accumulator_rows", 16, 1 << STRIP_WIDTH - 1)
+        if self.aggregation_rows:
+            self._check_power("aggregation_rows", self.accumulator_rows, 1 << STRIP_WIDTH - 1,
+                              "0, for as many as accumulator_rows, or ")
         self._check_power("weight_rows", 16, 1 << BASE_WIDTH)
         self._check_power("channel_words", 64, 2**ADDRESS_WIDTH)
         self._check_power("operand_words", 16, 1 << BASE_WIDTH)
@@ -157,11 +165,11 @@ class Config:
             listed = ", ".join(str(choice) for choice in choices)
             raise ConfigurationError(f"{name} must be one of {listed}, not {value}")
 
-    def _check_power(self, name: str, low: int, high: int) -> None:
+    def _check_power(self, name: str, low: int, high: int, others: str = "") -> None:
         value = getattr(self, name)
         if not (_is_power_of_two(value) and low <= value <= high):
             raise ConfigurationError(
-                f"{name} must be a power of two from {low} to {high}, not {value}")
+                f"{name} must be {others}a power of two from {low} to {high}, not {value}")
 
     def replace(self, **changes: Any) -> Self:
         """A copy with some fields changed.
@@ -211,9 +219,14 @@ class Config:
         return self.digits * self.element_width
 
     @property
+    def strip_rows(self) -> int:
+        """Rows of a strip: what is aggregated at once, in one of an aggregator's buffers."""
+        return self.aggregation_rows or self.accumulator_rows
+
+    @property
     def reset_cycles(self) -> int:
         """Cycles of reset that clear all accumulators, of which a memory holds two buffers."""
-        return 2 * self.accumulator_rows + 1
+        return 2 * self.strip_rows + 1
 
     @property
     def state_words(self) -> int:
@@ -264,7 +277,7 @@ class Config:
     @property
     def index_width(self) -> int:
         """Bits of a flit's index: enough for an accumulator row or a weight row."""
-        return max(self.accumulator_rows, self.weight_rows).bit_length() - 1
+        return max(self.strip_rows, self.weight_rows).bit_length() - 1
 
     @property
     def address_width(self) -> int:
@@ -285,9 +298,10 @@ class Config:
 #: What fits an XCVU37P; two 256-bit HBM pseudo-channels a core; timing assumes 250 MHz.
 #: With four planes a core takes an eighth more LUTs, and a step a few percent fewer cycles at most.
 _VCU128 = Config(dimensions=4, lanes=16, planes=2, eject=2, accumulator_rows=1024,
-                 weight_rows=16384, channel_words=65536, operand_words=8192, bypass_rows=512,
-                 read_buffer=128, edge_buffer=4, program_rows=8192, tensors=1024,
-                 row_counts=1024, memory_latency=64, memory_stalls=True)
+                 aggregation_rows=2048, weight_rows=16384, channel_words=65536,
+                 operand_words=8192, bypass_rows=512, read_buffer=128, edge_buffer=4,
+                 program_rows=8192, tensors=1024, row_counts=1024, memory_latency=64,
+                 memory_stalls=True)
 
 #: Named starting points; ``Config.replace`` changes single fields.
 PRESETS = {

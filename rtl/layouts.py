@@ -105,6 +105,13 @@ def accumulator_row(config: Config) -> data.ArrayLayout:
 class AccumulatorPort(wiring.Signature):
     """Reads rows of accumulators, and clears them (seen from the reader).
 
+    Parameters
+    ----------
+    config : Config
+        Configuration of the chip.
+    rows : int
+        Rows of a buffer.
+
     Members
     -------
     enable : Out(1)
@@ -120,11 +127,11 @@ class AccumulatorPort(wiring.Signature):
     #: Cycles from ``enable`` to ``valid``.
     LATENCY = 2
 
-    def __init__(self, config: Config) -> None:
+    def __init__(self, config: Config, rows: int) -> None:
         super().__init__({
             "enable": Out(1),
             "buffer": Out(1),
-            "row": Out(range(config.accumulator_rows)),
+            "row": Out(range(rows)),
             "valid": In(1),
             "data": In(accumulator_row(config)),
         })

@@ -141,20 +141,20 @@ class Emitter:
                                       channel, reading=reading, row_start=rows.first).cycles
 
         return pieces_of(
-            vertices.strips, outer, inner,
+            vertices.blocks(alike=self.operands.tiling.loops), outer, inner,
             self.operands.shared_entries(source) if alone else 0, self.config,
             sweep=0 if backward else self.operands.tiling.sweep, alike=self.operands.tiling.loops,
             # What is drained in this program comes panel by panel, of all rows.
             whole=int(source in self._drained),
-            plain=lambda strip: cycles(strip, 0, cut, reading=False) + cycles(
-                strip, cut, inner, reading=True),
+            plain=lambda block: cycles(block, 0, cut, reading=False) + cycles(
+                block, cut, inner, reading=True),
             windowed=lambda rows, fill: cycles(rows, 0, inner, reading=fill))
 
     def _multiply(self, phase: int, accumulators: Accumulators, source: Tensor, weights: Weights,
                   piece: Piece, *, transposed: bool, feed: Dropout | None) -> None:
         """Add a panel of a product: MATMULs on the runs of panels that it sums over."""
         lanes, vertices = self.config.lanes, self.operands.vertices_of(source)
-        panel, strip, window = piece[:3]
+        panel, block, window = piece[:3]
         inner = weights.height // lanes
         stride, step = lanes, inner * lanes
         if transposed:
@@ -162,7 +162,7 @@ class Emitter:
         for first, count in [(0, inner)] if window else self._parts_of_sum(source, panel, inner):
             read = range(first, first + count) if transposed else [panel]
             left = self.operands.window(source, count, piece) if window else \
-                self.operands.left(source, first, count, strip)
+                self.operands.left(source, first, count, block)
             self.schedule.add(
                 Opcode.MATMUL, left.fields | self.dropout_fields(feed, piece.rows.first),
                 phase=phase,
@@ -172,7 +172,7 @@ class Emitter:
                     ranked=self.is_ranked(feed), row_start=piece.rows.first),
                 reads=[*left.reads, *self._weights(weights, read)], writes=left.writes,
                 family=self._family(source, Opcode.MATMUL, phase, weights.name, panel, first),
-                strip=piece.strip.first,
+                strip=self.strip_of(block),
                 follows=left.follows, accumulators=accumulators, vertices=vertices.entry,
                 row_start=piece.rows.first, row_limit=piece.rows.rows,
                 channel=self.regions[source].channel, panels=count, panel=first,
@@ -266,8 +266,9 @@ class Emitter:
                 ranked=self.is_ranked(node.dropout)),
             reads=reads, writes=writes, accumulators=accumulators,
             opens=None if entry in self._opened else entry,
-            family=self._family(result, Opcode.DRAIN, phase, common), strip=strip.first,
-            vertices=vertices.entry, row_start=rows.first, row_limit=rows.rows, source=source,
+            family=self._family(result, Opcode.DRAIN, phase, common),
+            strip=self.strip_of(strip), vertices=vertices.entry, row_start=rows.first,
+            row_limit=rows.rows, source=source,
             channel=region.channel, address=region.panel(panel, rows.first), a=self.tensor(a),
             b=self.tensor(b), o=self.tensor(result),
             peak_of=self.tensor(
@@ -306,12 +307,12 @@ class Emitter:
         """Bring a matrix into the operand buffer, to stay there for all programs that follow.
 
         It is read by a node that multiplies it, with a panel of the weights. Without effect, and
-        False, if it has no place or is only read in strips or windows of rows.
+        False, if it has no place or is only read in blocks or windows of rows.
         """
         source, name = node.terms[0].rows, node.terms[0].weights
         assert name, f"{node.result} is no product"
-        strips, weights = self.operands.vertices_of(source).strips, self.weights[name]
-        if len(strips) > 1 or not self.operands.buffer.holds(source) or self._pieces(
+        blocks, weights = self.operands.vertices_of(source).blocks(), self.weights[name]
+        if len(blocks) > 1 or not self.operands.buffer.holds(source) or self._pieces(
                 source, weights.panels, weights.height // self.config.lanes, alone=True,
                 backward=False)[0].window:
             return False
@@ -338,6 +339,10 @@ class Emitter:
     def tensor(self, name: Tensor) -> int:
         """A tensor's number in the exponent file."""
         return self.tensors[self.exponent_entry(name)]
+
+    def strip_of(self, block: Strip) -> int:
+        """First row of the strip that a block is of."""
+        return block.first // self.config.strip_rows * self.config.strip_rows
 
     def dropout_fields(self, dropout: Dropout | None, first: int = 0) -> dict[str, int]:
         """An instruction's fields for ``Dropout`` on what it reads or writes, if any.

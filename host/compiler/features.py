@@ -13,6 +13,7 @@ from hypercast.host.compiler.memory_map import Listing, MemoryMap, Region, index
 from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_panels
 from hypercast.host.compiler.sparse_words import SparseWords, index_words, nonzero_words
+from hypercast.host.compiler.vertices import blocks_of, strips_of
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST
@@ -50,24 +51,25 @@ class Features:
         self._panels = -(-self._columns // config.lanes)
         self._parts = [deal(_rows(matrix.values), core, config)
                        for core in range(config.cores)]
-        self._firsts = range(0, max(rows, 1), config.accumulator_rows)  # rows of strips
-        self._sparse: list[list[SparseWords]] | None = None  # of cores, of strips
+        self._firsts = [block.first for block in blocks_of(
+            strips_of(rows * config.cores, config), config.accumulator_rows, alike=True)]
+        self._sparse: list[list[SparseWords]] | None = None  # of cores, of blocks
         # A bound is asked first: packing words takes long where few are zero.
         most = rows * self._panels - len(self._firsts) * index_words(self._panels, config)
         if word_sparse and AGGREGATE_FIRST not in model.network.feature_orders and all(
                 nonzero_words(part, config.lanes).sum() < most for part in self._parts):
             sparse = [[SparseWords.of(part[first:first + config.accumulator_rows], config)
                        for first in self._firsts] for part in self._parts]
-            if max(sum(len(strip.words) for strip in strips) for strips in sparse) < most:
+            if max(sum(len(block.words) for block in blocks) for blocks in sparse) < most:
                 self._sparse = sparse
         self._indices: list[tuple[Region, int, int, int]] = []  # strip, first panel, panels
 
     @property
     def words(self) -> IntArray | None:
-        """Words of every core, strip and panel: an array, or None if all are stored."""
+        """Words of every core, block and panel: an array, or None if all are stored."""
         if self._sparse is None:
             return None
-        return np.array([[strip.counts for strip in strips] for strips in self._sparse])
+        return np.array([[block.counts for block in blocks] for blocks in self._sparse])
 
     def operand(self, firsts: Sequence[int]) -> LeftOperand:
         """The features as the array takes them, in pieces that begin with panels ``firsts``."""
@@ -79,7 +81,7 @@ class Features:
     def place(self, memory: MemoryMap, firsts: Sequence[int]) -> None:
         """Allocate the words, and indices if they are word-sparse.
 
-        Each strip of rows has its own. The index from panel 0 is of all panels, since products may
+        Each block of rows has its own. The index from panel 0 is of all panels, since products may
         read the whole matrix. Others end where the next one begins.
 
         Parameters
@@ -93,8 +95,8 @@ class Features:
         if self._sparse is None:
             memory.matrix(FEATURES, 0, self._columns)
             return
-        memory.words(FEATURES, 0, max(sum(len(strip.words) for strip in strips)
-                                      for strips in self._sparse))
+        memory.words(FEATURES, 0, max(sum(len(block.words) for block in blocks)
+                                      for blocks in self._sparse))
         for (number, row), (first, last) in itertools.product(
                 enumerate(self._firsts), pairwise([*firsts, self._panels])):
             last = last if first else self._panels
@@ -109,12 +111,12 @@ class Features:
         if self._sparse is None:
             _fill(self._parts, region, images, self._config)
             return
-        for strips, image in zip(self._sparse, images, strict=True):
-            image.append((FEATURES, np.concatenate([strip.words for strip in strips])))
-            sizes = [len(strip.words) for strip in strips]
+        for blocks, image in zip(self._sparse, images, strict=True):
+            image.append((FEATURES, np.concatenate([block.words for block in blocks])))
+            sizes = [len(block.words) for block in blocks]
             for index, number, first, panels in self._indices:
                 address = region.address + sum(sizes[:number])
-                image.append((index.name, strips[number].index(
+                image.append((index.name, blocks[number].index(
                     address, self._config, first, panels)))
 
 

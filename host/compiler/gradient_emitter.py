@@ -11,7 +11,6 @@ from hypercast.host.compiler.memory_map import index_name
 from hypercast.host.compiler.panel_groups import Run, runs_of
 from hypercast.host.compiler.reduction import Portion
 from hypercast.host.compiler.timing import Duration
-from hypercast.host.compiler.vertices import Strip
 from hypercast.host.compiler.weights import Weights
 from hypercast.reference.step_graph import ParameterGradient
 from hypercast.reference.tensor import ONE, Tensor
@@ -118,32 +117,33 @@ class GradientEmitter:
         name, rows, columns, dropout = gradient
         emitter, operands = self.emitter, self.emitter.operands
         weights, vertices = emitter.weights[name], operands.vertices_of(columns)
-        strips = vertices.strips
+        blocks = vertices.blocks(alike=operands.tiling.loops)
         for portion in weights.portions:
             runs = self._runs(weights, portion, rows, columns)
-            # A strip can stay in the operand buffer, and its right panel is read once. Groups take
-            # turns there within a strip.
-            for run, strip in (
-                    itertools.product(runs, strips) if runs[0].start is None else
-                    ((run, one) for one in strips for run in runs)):
-                left = operands.left(rows, run.first, run.tiles, strip, vertices) \
-                    if run.start is None else operands.group(rows, run, strip)
-                right = operands.right(columns, run.panel, strip)
+            # A block can stay in the operand buffer, and its right panel is read once. Groups take
+            # turns there within a block.
+            for run, block in (
+                    itertools.product(runs, blocks) if runs[0].start is None else
+                    ((run, one) for one in blocks for run in runs)):
+                left = operands.left(rows, run.first, run.tiles, block, vertices) \
+                    if run.start is None else operands.group(rows, run, block)
+                right = operands.right(columns, run.panel, block)
                 with_sums = run.first == 0 and run.panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))
                 self._reduce(
                     portion.reduction_group,
-                    {"phase": phase, "vertices": vertices.entry, "row_start": strip.first,
-                     "row_limit": strip.rows, "digits": digits, "panels": run.tiles,
+                    {"phase": phase, "vertices": vertices.entry, "row_start": block.first,
+                     "row_limit": block.rows, "digits": digits, "panels": run.tiles,
                      "panel": run.first, "first_row": run.row, **left.fields, **right.fields,
                      **({"sums": 1, "sums_row": sums[run.panel]} if with_sums else {}),
-                     **emitter.dropout_fields(dropout, strip.first)},
+                     **emitter.dropout_fields(dropout, block.first)},
                     reads=[*left.reads, *right.reads], writes=left.writes, follows=right.follows,
                     duration=emitter.timing.gradient(
-                        rows, vertices.count_of(strip), run.first, run.tiles, digits,
+                        rows, vertices.count_of(block), run.first, run.tiles, digits,
                         emitter.regions[columns].channel, reading=left.memory,
                         bypassed=not right.memory, sums=with_sums,
-                        ranked=emitter.is_ranked(dropout), row_start=strip.first), strip=strip)
+                        ranked=emitter.is_ranked(dropout), row_start=block.first),
+                    strip=emitter.strip_of(block))
 
     def _bias_gradient(self, phase: int, gradient: ParameterGradient,
                        without: Mapping[int, int]) -> None:
@@ -154,34 +154,35 @@ class GradientEmitter:
         for portion in emitter.weights[name].portions:
             # Panels in memory can be taken together; panels that bypass it are taken as they come.
             alone = [panel for panel in portion.rows if panel not in without]
-            for strip in vertices.strips:
-                rights = [(panel, operands.right(columns, panel, strip)) for panel in alone]
+            for block in vertices.blocks(alike=operands.tiling.loops):
+                rights = [(panel, operands.right(columns, panel, block)) for panel in alone]
                 together = any(right.memory for _, right in rights)
                 for panel, right in rights[:1] if together else rights:
                     panels = alone if together else [panel]
                     self._reduce(
                         portion.reduction_group,
-                        {"phase": phase, "vertices": vertices.entry, "row_start": strip.first,
-                         "row_limit": strip.rows, "digits": self.digits[name],
+                        {"phase": phase, "vertices": vertices.entry, "row_start": block.first,
+                         "row_limit": block.rows, "digits": self.digits[name],
                          "panels": len(panels), "ones": 1, "stride": region.stride,
                          "first_row": portion.first_row + panel - portion.rows.start,
                          **right.fields},
-                        reads=operands.parts(columns, panels, strip) if together else right.reads,
+                        reads=operands.parts(columns, panels, block) if together else right.reads,
                         follows=right.follows,
                         duration=emitter.timing.bias_gradient(
-                            vertices.count_of(strip), len(panels), self.digits[name],
-                            region.channel, bypassed=not together), strip=strip)
+                            vertices.count_of(block), len(panels), self.digits[name],
+                            region.channel, bypassed=not together),
+                        strip=emitter.strip_of(block))
 
     def _reduce(self, group: int, fields: Mapping[str, int], *, duration: Duration,
-                reads: Iterable[Name], follows: Iterable[Name], strip: Strip,
+                reads: Iterable[Name], follows: Iterable[Name], strip: int,
                 writes: Iterable[Name] = ()) -> None:
         self.emitter.schedule.add(
             Opcode.GRADIENT, fields, duration=duration, reads=reads, writes=writes,
-            follows=follows, accumulators=self._reduction_group(group), strip=strip.first)
+            follows=follows, accumulators=self._reduction_group(group), strip=strip)
 
     def _runs(self, weights: Weights, portion: Portion, rows: Tensor,
               columns: Tensor) -> list[Run]:
-        """The GRADIENTs of a portion, on each strip."""
+        """The GRADIENTs of a portion, on each block."""
         emitter, operands = self.emitter, self.emitter.operands
         vertices, channel = operands.vertices_of(columns), emitter.regions[columns].channel
         tile = min(emitter.config.lanes, weights.height)
@@ -191,14 +192,14 @@ class GradientEmitter:
             for panel, part in weights.parts(portion.rows)]
 
         def cycles(run: Run, *, reading: bool) -> int:
-            bypassed = not operands.right(columns, run.panel, vertices.strips[0]).memory
+            bypassed = not operands.right(columns, run.panel, vertices.blocks()[0]).memory
             return sum(emitter.timing.gradient(
-                rows, vertices.count_of(strip), run.first, run.tiles, self.digits[weights.name],
-                channel, reading=reading, bypassed=bypassed, row_start=strip.first).cycles
-                for strip in vertices.strips)
+                rows, vertices.count_of(block), run.first, run.tiles, self.digits[weights.name],
+                channel, reading=reading, bypassed=bypassed, row_start=block.first).cycles
+                for block in vertices.blocks())
 
         entries = operands.shared_entries(rows)
-        held = entries and entries // vertices.strips[0].rows
+        held = entries and entries // vertices.blocks()[0].rows
         return runs_of(parts, operands.starts(rows), held, tile, cycles,
                        kept=operands.buffer.panel_places(rows))
 

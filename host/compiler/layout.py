@@ -221,7 +221,7 @@ def place_tensors(network: Network, memory: MemoryMap, config: Config,
         if name.kind == Kind.MASK:
             memory.add_packed(name, 1, config.mask_rows, columns)
             continue
-        tiled = memory.rows_of(name) > config.accumulator_rows
+        tiled = memory.rows_of(name) > config.strip_rows
         region = memory.matrix(name, _channel(graph, name, tiled=tiled), columns)
         if name.kind in FORWARD:  # evaluation uses the same words
             memory.regions[name.in_pass(Pass.EVALUATION)] = region

@@ -322,11 +322,12 @@ def fit_program(made: Callable[[Tiling, Schedule], Program],
         return beyond, program.rows if beyond else program.step_cycles(starts)
 
     strips = max(len(rows.strips) for rows in vertices)
-    tiling = PLAIN if strips == 1 else Tiling(sweep=SWEEPS[-1])
+    parts = max(len(rows.blocks()) for rows in vertices)
+    tiling = PLAIN if parts == 1 else Tiling(sweep=SWEEPS[-1])
     looped, least = tiling, (True, math.inf)
     if loops and (strips > _MANY or (strips > 1 and trials)):
         looped, least = min(((one, cycles(one)) for one in LOOPED), key=lambda found: found[1])
-    if strips > 1 and trials and (strips <= _MANY or least[0]):
+    if parts > 1 and trials and (strips <= _MANY or least[0]):
         tiling = min((Tiling(sweep=sweep) for sweep in SWEEPS), key=cycles)
         tiling = min((tiling, replace(tiling, backward_strips=False)), key=cycles)
     if not least[0] and (strips > _MANY or least < cycles(tiling)):

@@ -18,7 +18,7 @@ from hypercast.rtl.isa import Bypass
 
 __all__ = ["Operands", "Use"]
 
-#: A panel of a strip of a tensor: that tensor, the panel, and the strip's first row.
+#: A panel of a block of a tensor: that tensor, the panel, and the block's first row.
 Part: TypeAlias = tuple[Tensor, int, int]
 #: Rows of a part: the row table's entry of its vertices, the first of them, and how many.
 _Rows: TypeAlias = tuple[int, int, int]
@@ -74,14 +74,14 @@ class Operands:
     # Parts in the operand buffer, to their rows.
     _present: dict[Part, _Rows] = field(default_factory=dict)
     _resident: dict[Part, _Rows] = field(default_factory=dict)
-    # What was written window by window: nothing follows the last of them.
+    # What several instructions wrote, each some rows: nothing follows the last of them.
     _windowed: set[Name] = field(default_factory=set)
 
     def parts(self, name: Tensor, panels: Iterable[int],
               strip: Strip | None = None) -> tuple[Part, ...]:
-        """Names of panels of a tensor, of all strips or of one."""
-        strips = [strip] if strip else self.vertices_of(name).strips
-        return tuple((name, panel, each.first) for panel in panels for each in strips)
+        """Names of panels of a tensor, of all blocks of rows or of those of a strip."""
+        blocks = self.vertices_of(name).blocks(strip)
+        return tuple((name, panel, each.first) for panel in panels for each in blocks)
 
     def vertices_of(self, name: Tensor) -> Vertices:
         """The vertices that a tensor has rows of."""
@@ -107,7 +107,7 @@ class Operands:
 
     def left(self, name: Tensor, first: int, count: int, strip: Strip,
              vertices: Vertices | None = None) -> Use:
-        """The left operand of a MATMUL or GRADIENT: panels of a strip of rows.
+        """The left operand of a MATMUL or GRADIENT: panels of a block of rows.
 
         What is taken from the operand buffer was put there by an instruction with the same rows,
         as the words there say which of them is the last one. A GRADIENT can work on less
@@ -141,11 +141,11 @@ class Operands:
         return self._share(name, fields, parts, 0, piece.stride, fill=piece.fill)
 
     def group(self, name: Tensor, run: Run, strip: Strip) -> Use:
-        """The left operand of a GRADIENT of a group of panels, of a strip of rows."""
+        """The left operand of a GRADIENT of a group of panels, of a block of rows."""
         fields = {"address": self.regions[name].panel(run.first, strip.first)}
         parts = self.parts(name, range(run.first, run.first + run.tiles), strip)
         assert run.start is not None
-        stride = self.vertices_of(name).strips[0].rows  # of all strips, so that they are alike
+        stride = self.vertices_of(name).blocks()[0].rows  # of all, so that they are alike
         offset = (run.first - run.start) * stride
         return self._share(name, fields, parts, offset, stride, fill=run.fill)
 
@@ -171,7 +171,7 @@ class Operands:
         return self._source(Bypass.SEND, name, panel, {"address": address})
 
     def right(self, name: Tensor, panel: int, strip: Strip) -> Use:
-        """The right operand of a GRADIENT, of a strip of rows."""
+        """The right operand of a GRADIENT, of a block of rows."""
         region, row = self.regions[name], strip.first
         return self._source(
             Bypass.RIGHT, name, panel,
@@ -185,8 +185,9 @@ class Operands:
         parts, place = self.parts(name, [panel], strip), name.of_training
         if name.during == Pass.NEXT:
             return Use({}, writes=parts)  # its place close to the engines is this batch's
-        fields, names = {"bypass": 0}, list[Name](parts)
-        if self.buffer.holds(place, panel):
+        fields, names, passed = {"bypass": 0}, list[Name](parts), list[Name]()
+        # Of several blocks, the words there would not say where the first of them ends.
+        if len(parts) == 1 and self.buffer.holds(place, panel):
             fields["bypass"] |= 1 << Bypass.LEFT
             fields["left_base"] = self.buffer.entry(place, panel, first)
             names += _entries(parts)
@@ -197,9 +198,11 @@ class Operands:
             if entry is not None:
                 fields["bypass"] |= 1 << target
                 fields[base] = entry + first
-                names.append((target, name, panel))
-        (self._windowed.update if window else self._windowed.difference_update)(names)
-        return Use(fields if fields["bypass"] else {}, writes=tuple(names))
+                passed.append((target, name, panel))
+        for some, whole in ((names, not window),
+                            (passed, not window and strip.rows == vertices.rows)):
+            (self._windowed.difference_update if whole else self._windowed.update)(some)
+        return Use(fields if fields["bypass"] else {}, writes=(*names, *passed))
 
     def stay(self) -> None:
         """Let the contents of the operand buffer stay there for all programs that follow."""
@@ -215,9 +218,10 @@ class Operands:
         base = self.bypass.base(target, name.of_training, panel)
         if base is None:
             return Use(fields, self.parts(name, [panel], strip), memory=True)
-        names = ((target, name, panel),)
-        return Use(fields | {"bypassed": 1, "bypass_base": base}, names,
-                   follows=self._follow(names))
+        names, first = ((target, name, panel),), strip.first if strip else 0
+        whole = not strip or strip.rows == self.vertices_of(name).rows
+        return Use(fields | {"bypassed": 1, "bypass_base": base + first}, names,
+                   follows=self._follow(names) if whole else ())
 
     def _follow(self, names: tuple[Name, ...]) -> tuple[Name, ...]:
         return () if self._windowed.intersection(names) else names

@@ -73,7 +73,7 @@ def plan_reductions(network: Network, config: Config, words: int, layers: range 
         Parameter (W1, b1, ...) to a list of ``Portion``.
     """
     lanes, cores = config.lanes, config.cores
-    capacity, unit = config.accumulator_rows * cores, max(lanes, cores)
+    capacity, unit = config.strip_rows * cores, max(lanes, cores)
     plan: dict[Tensor, list[Portion]] = {}
     group, used = 0, 0
     for number in reversed(layers or range(1, len(network.layers) + 1)):

@@ -29,9 +29,9 @@ class Piece(NamedTuple):
     panel : int
         The panel.
     strip : Strip
-        The strip that the rows are of.
+        The strip, or the block of a product, that the rows are of.
     window : Strip or None
-        The rows, if they are not the whole strip.
+        The rows, if they are not all of it.
     fill : bool
         Whether a window's left operand is read from memory, or in the operand buffer.
     stride : int
@@ -58,7 +58,7 @@ def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, 
     Parameters
     ----------
     strips : sequence of Strip
-        Rows of the largest core.
+        Blocks of the rows of the largest core.
     results, panels : int
         Panels of the product, and of its left operand.
     entries : int
@@ -66,12 +66,12 @@ def pieces_of(strips: Sequence[Strip], results: int, panels: int, entries: int, 
     config : Config
         Configuration of the chip.
     whole : int
-        First panels of the product that are made of whole strips in any case.
+        First panels of the product that are made of whole blocks in any case.
     sweep : int
         Panels of the product that are made at most while windows pass once; 0 for all.
     alike : bool
-        Whether all strips have windows as the first one has, some of them empty if the last one has
-        fewer rows.
+        Whether all blocks have windows as the first one has, some of them empty if the last ones
+        have fewer rows.
     plain : callable
         Cycles of a panel of the product, of a whole strip.
     windowed : callable

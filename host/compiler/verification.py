@@ -151,10 +151,11 @@ class _Checks:
 
     def _accumulators(self, entry: dict[str, int], access: Access) -> None:
         """Check rows of a core's accumulators, or reduction rows, which all cores share."""
-        rows, config = self._config.accumulator_rows, self._config
+        config = self._config
         if not access.field:
             if "row_limit" in entry:  # where rows are added by edges, the edges say which
-                self._within(access, entry, entry["row_limit"], rows)
+                self._within(access, entry, entry["row_limit"], (
+                    config.accumulator_rows if access.store == Store.ARRAY else config.strip_rows))
             return
         if access.mode == Mode.TAKE:
             count = entry["rows"]
@@ -162,7 +163,7 @@ class _Checks:
             count = 1
         else:  # of ones, a tile's sums are one row
             count = entry["panels"] * (1 if entry["ones"] else config.lanes)
-        self._within(access, entry, count, rows * config.cores)
+        self._within(access, entry, count, config.strip_rows * config.cores)
 
     def _weights(self, entry: dict[str, int], access: Access) -> None:
         """Check tiles of a panel, portions of a parameter, or a row of a bias."""
@@ -191,7 +192,7 @@ class _Checks:
                     first + counts > matrix.address + matrix.words).any():
                 raise _BeyondError(f"{name} has not {entry['panels']} panels")
             entries.append(int((counts - -(-counts // group)).sum()))
-        return max(entries)
+        return max(entries, default=0)  # a block of a loop may have no rows anywhere
 
     # Places.
 
@@ -210,7 +211,7 @@ class _Checks:
         if "row_limit" not in entry:
             return rows
         first, last = entry["row_start"], entry["row_start"] + entry["row_limit"]
-        strip = self._config.accumulator_rows
+        strip = self._config.strip_rows
         if not self._looped or first >= -(-max(1, len(rows)) // strip) * strip:
             return range(first, last)
         return range(first, max(first, min(last, len(rows))))

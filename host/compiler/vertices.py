@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vertices that tensors have rows of, in strips that fit the accumulators."""
+"""The vertices that tensors have rows of, in strips that fit the aggregators' accumulators."""
 
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
@@ -10,7 +10,7 @@ from hypercast.host.compiler.memory_map import CapacityError, find_shortage
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import rows_of
 
-__all__ = ["RowTable", "Strip", "Vertices", "strips_of"]
+__all__ = ["RowTable", "Strip", "Vertices", "blocks_of", "strips_of"]
 
 
 class RowTable:
@@ -82,6 +82,9 @@ class RowTable:
 class Strip:
     """Local rows that are processed together: ``first .. first + rows - 1``.
 
+    What is aggregated is taken in strips of ``Config.strip_rows``; what the array multiplies, in
+    strips of at most ``Config.accumulator_rows``, its *blocks*, some of which make up one of those.
+
     Parameters
     ----------
     first, rows : int
@@ -93,7 +96,7 @@ class Strip:
 
 
 def strips_of(count: int, config: Config) -> tuple[Strip, ...]:
-    """The rows of the largest core in strips that fit the accumulators; one at least.
+    """The rows of the largest core in strips that are aggregated at once; one at least.
 
     Parameters
     ----------
@@ -102,9 +105,20 @@ def strips_of(count: int, config: Config) -> tuple[Strip, ...]:
     config : Config
         Configuration of the chip.
     """
-    rows, most = max(1, -(-count // config.cores)), config.accumulator_rows
+    rows, most = max(1, -(-count // config.cores)), config.strip_rows
     return tuple(Strip(first=first, rows=min(most, rows - first))
                  for first in range(0, rows, most))
+
+
+def blocks_of(strips: Sequence[Strip], most: int, *, alike: bool = False) -> tuple[Strip, ...]:
+    """The blocks of strips, of at most so many rows.
+
+    If strips are to be ``alike``, each has as many as the first one, some of them empty.
+    """
+    return tuple(
+        Strip(first=first, rows=max(0, min(most, strip.first + strip.rows - first)))
+        for strip in strips for first in range(strip.first, strip.first + max(
+            1, strips[0].rows if alike else strip.rows), most))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,13 +134,16 @@ class Vertices:
     cores : int
         How many cores they are dealt to.
     strips : tuple of Strip
-        The rows of the largest core, in strips that fit the accumulators.
+        The rows of the largest core, in strips that are aggregated at once.
+    most : int
+        Rows of a block at most: what fits the array's accumulators.
     """
 
     entry: int
     count: int
     cores: int
     strips: tuple[Strip, ...]
+    most: int
 
     @classmethod
     def of(cls, count: int, config: Config, table: RowTable, level: Hashable | None = None) -> Self:
@@ -155,7 +172,8 @@ class Vertices:
             raise CapacityError(
                 f"the row table has row_counts = {config.row_counts} entries, but layers of "
                 f"different vertices need more; raise row_counts")
-        return cls(entry=entry, count=count, cores=config.cores, strips=strips)
+        return cls(entry=entry, count=count, cores=config.cores, strips=strips,
+                   most=config.accumulator_rows)
 
     @classmethod
     def of_layers(cls, counts: Sequence[int], config: Config, table: RowTable,
@@ -183,6 +201,13 @@ class Vertices:
     def rows(self) -> int:
         """Rows of the largest core."""
         return sum(strip.rows for strip in self.strips)
+
+    def blocks(self, rows: Strip | None = None, *, alike: bool = False) -> tuple[Strip, ...]:
+        """The blocks of a strip, or of a block, which is its own, or of all rows.
+
+        If strips are to be ``alike``, each has as many as the first one, some of them empty.
+        """
+        return blocks_of([rows] if rows else self.strips, self.most, alike=alike)
 
     def count_of(self, strip: Strip) -> int:
         """Vertices of a strip, of all cores."""

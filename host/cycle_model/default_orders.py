@@ -10,7 +10,7 @@ import numpy as np
 
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sparse_words import index_words, nonzero_words
-from hypercast.host.compiler.vertices import strips_of
+from hypercast.host.compiler.vertices import blocks_of, strips_of
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
@@ -127,7 +127,7 @@ def panel_words(features: FloatMatrix) -> IntArray:
 
 
 def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | None:
-    """Words of every core, strip and panel that ``Features`` stores, if zeros are left out; None if
+    """Words of every core, block and panel that ``Features`` stores, if zeros are left out; None if
     not.
 
     Parameters
@@ -139,9 +139,9 @@ def _read_stored(words: IntArray, vertices: int, config: Config) -> IntArray | N
     config : Config
         Configuration of the chip.
     """
-    strips = strips_of(vertices, config)
-    rows = sum(strip.rows for strip in strips)
-    counts = np.array([np.maximum(-(-words * strip.rows // (rows * config.cores)), 1)
-                       for strip in strips])
-    sparse = counts.sum() + len(strips) * index_words(len(words), config) < rows * len(words)
+    blocks = blocks_of(strips_of(vertices, config), config.accumulator_rows, alike=True)
+    rows = sum(block.rows for block in blocks)
+    counts = np.array([np.maximum(-(-words * block.rows // (rows * config.cores)), 1)
+                       for block in blocks])
+    sparse = counts.sum() + len(blocks) * index_words(len(words), config) < rows * len(words)
     return np.tile(counts, (config.cores, 1, 1)) if sparse else None

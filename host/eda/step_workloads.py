@@ -18,7 +18,8 @@ from hypercast.rtl.config import Config
 __all__ = ["GraphSteps", "StatisticSteps"]
 
 #: Fields that edges are compiled for.
-_EDGE_FIELDS = ("lanes", "dimensions", "planes", "eject", "element_width", "accumulator_rows")
+_EDGE_FIELDS = ("lanes", "dimensions", "planes", "eject", "element_width", "accumulator_rows",
+                "aggregation_rows")
 
 
 class GraphSteps:

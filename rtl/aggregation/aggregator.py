@@ -64,7 +64,7 @@ class Aggregator(wiring.Component):
             "reduce_buffer": In(1),
             "flits": In(stream.Signature(flit(config))),
             "weights": Out(stream.Signature(weight_row(config))),
-            "drain": In(AccumulatorPort(config)),
+            "drain": In(AccumulatorPort(config, config.strip_rows)),
             "edge_added": Out(1),
             "digit_added": Out(1),
             "overflow": Out(1),
@@ -123,7 +123,7 @@ class Aggregator(wiring.Component):
             "valid": 1,
             "is_reduce": 1,
             "upper": 1,
-            "row": range(2 * config.accumulator_rows),
+            "row": range(2 * config.strip_rows),
         })
         steps = [Signal(step, name=f"step_{index}") for index in range(2)]
         weight, upper = Signal(signed(18)), Signal()
@@ -157,7 +157,7 @@ class Aggregator(wiring.Component):
                          for product, element in zip(products, word, strict=True)]
 
         m.submodules.accumulators = accumulators = AccumulatorMemory(
-            config, 2 * config.accumulator_rows)
+            config, 2 * config.strip_rows)
         added = ~drain.enable & steps[1].valid
         drained = Signal()
         m.d.sync += [
@@ -179,4 +179,4 @@ class Aggregator(wiring.Component):
 
     def _row(self, row: Value, buffer: Value) -> Value:
         """Where a buffer's row lies in the memory."""
-        return Cat(row[:exact_log2(self._config.accumulator_rows)], buffer)
+        return Cat(row[:exact_log2(self._config.strip_rows)], buffer)

@@ -16,10 +16,10 @@ __all__ = ["EdgeBuffer", "aggregator_streams", "edge", "edge_word"]
 def edge(config: Config) -> data.StructLayout:
     """Layout of an edge record: 32 bits, see ``docs/blocks.md``.
 
-    ``weight`` is signed, ``row`` the accumulator row, ``end`` marks the last edge of its stream and
+    ``weight`` is signed, ``row`` is of the strip, ``end`` marks the last edge of its stream and
     ``last`` the last edge of a message.
     """
-    row_width = exact_log2(config.accumulator_rows)
+    row_width = exact_log2(config.strip_rows)
     return data.StructLayout({
         "weight": signed(config.element_width),
         "zero": unsigned(16 - config.element_width),

@@ -82,7 +82,7 @@ class Receiver(wiring.Component):
             "flits": In(stream.Signature(flit(config))).array(config.eject),
             "edges": Out(ReadPort(config)),
             "weights": Out(stream.Signature(weight_row(config))).array(config.eject),
-            "drain": In(AccumulatorPort(config)),
+            "drain": In(AccumulatorPort(config, config.strip_rows)),
             "edge_count": Out(range(config.eject + 1)),
             "starved": Out(range(config.eject + 1)),
         })

@@ -50,7 +50,7 @@ class ArrayEngine(wiring.Component):
         Access to the weight bank.
     flits : Out(stream of flit(config))
         REDUCE flits.
-    drain : In(AccumulatorPort(config))
+    drain : In(AccumulatorPort)
         The accumulators MATMUL adds to.
     words : Out(1)
         A word enters the array.
@@ -77,7 +77,7 @@ class ArrayEngine(wiring.Component):
             "bypass_right": In(BypassPort(config)),
             "weights": Out(WeightPort(config)),
             "flits": Out(stream.Signature(flit(config))),
-            "drain": In(AccumulatorPort(config)),
+            "drain": In(AccumulatorPort(config, config.accumulator_rows)),
             "words": Out(1),
             "starved": Out(1),
             "blocked": Out(1),

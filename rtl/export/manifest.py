@@ -37,7 +37,7 @@ def memories(config: Config, *, external: bool = False) -> list[dict[str, Any]]:
         {"name": "array accumulators", "instances": 2 * cores, "words": config.accumulator_rows,
          "width": row},
         {"name": "aggregation accumulators", "instances": cores * config.eject,
-         "words": 2 * config.accumulator_rows, "width": row},
+         "words": 2 * config.strip_rows, "width": row},
         {"name": "operand buffer", "instances": cores, "words": config.operand_words,
          "width": left_word(config).size + 1},
         {"name": "gradient panel", "instances": cores, "words": config.accumulator_rows,

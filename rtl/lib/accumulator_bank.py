@@ -31,7 +31,7 @@ class AccumulatorBank(wiring.Component):
         ``enable`` comes two cycles later or more.
     add_buffer, add_row, addend : In
         Valid with ``add_enable``. Sums wrap at ``config.accumulator_width`` bits.
-    drain : In(AccumulatorPort(config))
+    drain : In(AccumulatorPort)
         Reads and clears rows; latency 2, one row per cycle.
     """
 
@@ -42,7 +42,7 @@ class AccumulatorBank(wiring.Component):
             "add_buffer": In(1),
             "add_row": In(range(config.accumulator_rows)),
             "addend": In(accumulator_row(config)),
-            "drain": In(AccumulatorPort(config)),
+            "drain": In(AccumulatorPort(config, config.accumulator_rows)),
         })
 
     def elaborate(self, platform: object) -> Module:

@@ -49,7 +49,7 @@ class Drain(wiring.Component):
         High from the cycle after ``start`` until the last write is accepted.
     secondary : Out(WordSource(config))
         The mask that is read, or the ranks of the rows.
-    array, aggregation : Out(AccumulatorPort(config))
+    array, aggregation : Out(AccumulatorPort)
         The accumulators.
     weights : Out(WeightPort(config))
         The bias.
@@ -78,8 +78,8 @@ class Drain(wiring.Component):
             "core": In(config.dimensions),
             "busy": Out(1),
             "secondary": Out(WordSource(config)),
-            "array": Out(AccumulatorPort(config)),
-            "aggregation": Out(AccumulatorPort(config)),
+            "array": Out(AccumulatorPort(config, config.accumulator_rows)),
+            "aggregation": Out(AccumulatorPort(config, config.strip_rows)),
             "weights": Out(WeightPort(config)),
             "write": Out(write_request(config)),
             "written": Out(1),
@@ -162,7 +162,7 @@ class Drain(wiring.Component):
 
         # A row starts.
         ready, go = Signal(), Signal()
-        row = Signal(range(config.accumulator_rows))
+        row = Signal(range(config.strip_rows))
         left = Signal.like(count)
         m.d.comb += [
             ready.eq((left != 0) & (keep.o.valid | ~operands.dropout)

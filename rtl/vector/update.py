@@ -46,7 +46,7 @@ class Update(wiring.Component):
         High from the cycle after ``start`` until the last write and flit are accepted.
     primary : Out(WordSource(config))
         Optimiser state.
-    aggregation : Out(AccumulatorPort(config))
+    aggregation : Out(AccumulatorPort)
         Summed gradients.
     write : Out(stream of writes)
         New optimiser state.
@@ -71,7 +71,7 @@ class Update(wiring.Component):
             "core": In(config.dimensions),
             "busy": Out(1),
             "primary": Out(WordSource(config)),
-            "aggregation": Out(AccumulatorPort(config)),
+            "aggregation": Out(AccumulatorPort(config, config.strip_rows)),
             "write": Out(write_request(config)),
             "flits": Out(stream.Signature(flit(config))),
             "magnitude": Out(31),

@@ -49,7 +49,7 @@ class UpdateReader(wiring.Component):
         As in the instruction, not both; held during the run.
     source : Out(WordSource(config))
         Brings the state.
-    aggregation : Out(AccumulatorPort(config))
+    aggregation : Out(AccumulatorPort)
         The gradients.
     o : Out(stream of update_element(config))
         Elements of the rows, lane 0 first.
@@ -63,13 +63,13 @@ class UpdateReader(wiring.Component):
             "start": In(1),
             "rows": In(ROWS_WIDTH),
             "address": In(config.address_width),
-            "row": In(range(config.accumulator_rows)),
+            "row": In(range(config.strip_rows)),
             "buffer": In(1),
             "adam": In(1),
             "keep": In(1),
             "kept": In(1),
             "source": Out(WordSource(config)),
-            "aggregation": Out(AccumulatorPort(config)),
+            "aggregation": Out(AccumulatorPort(config, config.strip_rows)),
             "o": Out(stream.Signature(update_element(config))),
             "starved": Out(1),
         })

@@ -68,7 +68,7 @@ class VectorUnit(wiring.Component):
         All results.
     bypass : Out(BypassPort(config)), one for each of ``isa.Bypass``
         Results for memories of other engines.
-    array, aggregation : Out(AccumulatorPort(config))
+    array, aggregation : Out(AccumulatorPort)
         Accumulators of the array, and of the aggregators.
     weights : Out(WeightPort(config))
         Biases; used while ``busy``.
@@ -99,8 +99,8 @@ class VectorUnit(wiring.Component):
             "secondary": Out(ReadPort(config)),
             "write": Out(WritePort(config)),
             "bypass": Out(BypassPort(config)).array(len(isa.Bypass)),
-            "array": Out(AccumulatorPort(config)),
-            "aggregation": Out(AccumulatorPort(config)),
+            "array": Out(AccumulatorPort(config, config.accumulator_rows)),
+            "aggregation": Out(AccumulatorPort(config, config.strip_rows)),
             "weights": Out(WeightPort(config)),
             "flits": Out(stream.Signature(flit(config))),
             "clear": In(1),

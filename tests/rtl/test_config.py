@@ -32,6 +32,11 @@ REFUSED = [
     ("element_width", 32, "element_width must be one of 8, 16, not 32"),
     ("accumulator_rows", 8, "accumulator_rows must be a power of two from 16 to 16384, not 8"),
     ("accumulator_rows", 48, "accumulator_rows must be a power of two from 16 to 16384, not 48"),
+    ("aggregation_rows", 128,
+     "aggregation_rows must be 0, for as many as accumulator_rows, or a power of two from 256 to "
+     "16384, not 128"),
+    ("aggregation_rows", 768, "aggregation_rows must be .* from 256 to 16384, not 768"),
+    ("aggregation_rows", 32768, "aggregation_rows must be .* from 256 to 16384, not 32768"),
     ("weight_rows", 0, "weight_rows must be a power of two from 16 to 65536, not 0"),
     ("weight_rows", 131072, "weight_rows must be a power of two from 16 to 65536, not 131072"),
     ("channel_words", 32, "channel_words must be a power of two from 64 to 16777216, not 32"),
@@ -59,7 +64,8 @@ configs = st.builds(
     dimensions=st.integers(0, 6), lanes=st.sampled_from((2, 4, 8, 16)),
     planes=st.just(4), eject=st.sampled_from((1, 2, 4)),
     element_width=st.sampled_from((8, 16)),
-    accumulator_rows=st.integers(4, 14).map(lambda n: 1 << n),
+    accumulator_rows=st.integers(4, 10).map(lambda n: 1 << n),
+    aggregation_rows=st.integers(10, 14).map(lambda n: 1 << n) | st.just(0),
     weight_rows=st.integers(4, 16).map(lambda n: 1 << n),
     channel_words=st.integers(6, 24).map(lambda n: 1 << n))
 
@@ -100,6 +106,11 @@ def test_replace_checks_again():
         Config().replace(cores=4)
 
 
+def test_aggregators_have_as_many_rows_as_the_array_unless_said():
+    assert Config(accumulator_rows=64).replace(accumulator_rows=512).strip_rows == 512
+    assert Config(accumulator_rows=64, aggregation_rows=128).strip_rows == 128
+
+
 def test_replace_leaves_the_original():
     original = Config()
     assert original.replace(lanes=2) == dataclasses.replace(original, lanes=2) != original
@@ -111,7 +122,7 @@ def test_replace_leaves_the_original():
     ("weight_rows", (16, 1 << 16)), ("channel_words", (64, 1 << 24)),
     ("operand_words", (16, 1 << 16)), ("bypass_rows", (16, 1 << 16)), ("read_buffer", (4, 256)),
     ("edge_buffer", (2, 4, 8, 16, 32)), ("program_rows", (16, 1 << 14)), ("tensors", (8, 1024)),
-    ("row_counts", (16, 1024)),
+    ("row_counts", (16, 1024)), ("aggregation_rows", (0, 256, 1 << 14)),
     ("memory_latency", (1, 1024))])
 def test_ends_of_ranges(field, ends):
     for value in ends:
@@ -122,18 +133,20 @@ def test_figures_are_of_these_presets():
     """The documents' figures were measured on these presets: measure again what has changed."""
     text = json.dumps({"": Config().to_dict(), **{
         name: config.to_dict() for name, config in PRESETS.items()}}, sort_keys=True)
-    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "78b0fbed98118348"
+    assert hashlib.sha256(text.encode()).hexdigest()[:16] == "f32afca9cc1eec81"
 
 
 @pytest.mark.parametrize(("config", "derived"), [
     (Config(lanes=2, element_width=8, dimensions=0, accumulator_rows=32, weight_rows=16), {
         "word_width": 32, "data_width": 16, "chunks": 1, "digits": 5, "accumulator_width": 40,
-        "reset_cycles": 65, "state_words": 2, "send_record_width": 32, "mask_rows": 16,
-        "info_rows": 2, "index_width": 5, "skip_width": 29}),
+        "reset_cycles": 65, "strip_rows": 32, "state_words": 2, "send_record_width": 32,
+        "mask_rows": 16, "info_rows": 2, "index_width": 5, "skip_width": 29}),
     (Config(lanes=16, dimensions=5, channel_words=128), {
         "word_width": 256, "data_width": 256, "chunks": 8, "digits": 3, "accumulator_width": 48,
         "state_words": 2, "send_record_width": 64, "mask_rows": 16, "info_rows": 16,
         "index_width": 11, "address_width": 7, "streams": 128}),
+    (Config(weight_rows=256, aggregation_rows=1024), {"reset_cycles": 2049, "strip_rows": 1024,
+                                                     "index_width": 10}),
     (Config(dimensions=4), {"send_record_width": 32, "skip_width": 14}),
     (Config(dimensions=6), {"send_record_width": 128, "cores": 64, "skip_width": 62})])
 def test_derived(config, derived):
@@ -160,7 +173,8 @@ def test_derived_widths(config):
     assert config.skip_width > 0
     for packed, bits in ((config.mask_rows, config.lanes), (config.info_rows, 16)):
         assert packed * bits == config.word_width
-    assert 2 ** config.index_width == max(config.accumulator_rows, config.weight_rows)
+    assert config.strip_rows == max(config.aggregation_rows, config.accumulator_rows)
+    assert 2 ** config.index_width == max(config.strip_rows, config.weight_rows)
     assert 2 ** config.address_width == config.channel_words
 
 
@@ -173,7 +187,8 @@ def test_hash_tells_configurations_apart(first, second):
 
 def test_every_field_changes_the_hash():
     changes = {"dimensions": 3, "lanes": 8, "planes": 2, "eject": 2, "buffer_depth": 8,
-               "element_width": 8, "accumulator_rows": 512, "weight_rows": 1024,
+               "element_width": 8, "accumulator_rows": 512, "aggregation_rows": 512,
+               "weight_rows": 1024,
                "channel_words": 65536, "operand_words": 512, "bypass_rows": 256, "read_buffer": 64,
                "edge_buffer": 4, "program_rows": 256, "tensors": 32, "row_counts": 32,
                "adam": False, "memory_latency": 2, "memory_stalls": True}

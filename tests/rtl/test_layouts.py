@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layouts: the hardware's view of an instruction is the encoder's, flits hold what they must."""
 
+from functools import partial
+
 import pytest
 from amaranth.hdl import Const, Shape, Value
 from hypothesis import given
@@ -33,7 +35,7 @@ from tests.rtl.test_isa import instructions
 SHAPES = [Config(dimensions=dimensions, lanes=lanes, planes=planes, element_width=width)
           for dimensions in (0, 3, 6) for lanes in (2, 16) for planes in (1, 4)
           for width in (8, 16)]
-SIGNATURES = [AccumulatorPort, Channel, Link, ReadPort, WeightPort, WritePort]
+SIGNATURES = [partial(AccumulatorPort, rows=16), Channel, Link, ReadPort, WeightPort, WritePort]
 
 
 @given(instructions())

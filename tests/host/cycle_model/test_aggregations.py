@@ -58,7 +58,7 @@ def test_the_busiest_ports_are_as_busy_as_counted(vertices, degree, eject):
 @pytest.mark.parametrize("degree", [8, 20])
 def test_words_of_edges_are_as_many_as_counted(degree):
     """The last word of each stream that has edges is half full in the mean."""
-    config = PRESETS["vcu128"].replace(accumulator_rows=4096)
+    config = PRESETS["vcu128"].replace(aggregation_rows=4096)
     matrix = drawn(3_000, degree, 1)
     found = compile_messages(matrix, config).load
     [expected] = Expected((3_000, 3_000), (matrix.nnz,), config, "uniform").loads(1, False)

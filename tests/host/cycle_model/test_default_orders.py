@@ -121,7 +121,7 @@ def test_many_strips_are_not_predicted_one_by_one(monkeypatch):
 
     monkeypatch.setattr("hypercast.host.cycle_model.orders.predict", counted)
     default_orders(Network.of_widths((64, 32, 8)), [100_000_000] * 3, [400_000_000] * 2, 16)
-    assert max(map(max, rows)) <= 6 * YARDSTICK.cores * YARDSTICK.accumulator_rows
+    assert max(map(max, rows)) <= 6 * YARDSTICK.cores * YARDSTICK.strip_rows
 
 
 def test_the_fastest_on_a_chip_can_be_others():

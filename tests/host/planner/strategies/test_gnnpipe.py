@@ -35,7 +35,7 @@ def test_boards_work_on_different_chunks_at_the_same_time():
 
 
 def test_chips_need_room_for_the_program_of_the_whole_graph():
-    plan, slower = gnnpipe.plans(problem(3_000_000, program_rows=128))
+    plan, slower = gnnpipe.plans(problem(3_000_000, program_rows=128, aggregation_rows=0))
     assert plan.units > 1 and plan.trains == REFERENCES
     assert len(slower.boards) > len(plan.boards) and slower.trains == ANYTHING
     [plan] = gnnpipe.plans(problem(3_000_000))  # a graph's size makes no program too long

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Strips of several blocks: more rows are aggregated at once than the array multiplies."""
+
+import pytest
+
+from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.instruction import IssuedLoop
+from hypercast.host.compiler.lowering import Program
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.rtl.isa import DrainSource, Opcode, decode
+from hypercast.rtl.loop import unroll
+from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
+from tests.system.test_many_strips import CONFIG, graph
+
+#: Four blocks a strip, and places close to the engines for one strip.
+BLOCKS = CONFIG.replace(program_rows=8192, channel_words=1 << 16, aggregation_rows=64,
+                        bypass_rows=256)
+#: Vertices of a block, and of a strip.
+BLOCK, STRIP = 16 * BLOCKS.cores, 64 * BLOCKS.cores
+
+
+@pytest.fixture(params=[False, True], ids=["written out", "in loops"])
+def looped(request, monkeypatch):
+    """Whether programs are in loops wherever they can be, or never."""
+    cycles = Program.step_cycles
+    monkeypatch.setattr(Program, "step_cycles", lambda program, starts: cycles(program, starts) + (
+        0 if request.param == any(
+            isinstance(part, IssuedLoop) for part in program.emitter.schedule.parts)
+        else 1 << 40))
+    return request.param
+
+
+def instructions(training):
+    """Decoded instructions of a training's programs, in the order in which they are issued."""
+    job = compile_job(training.model(), training.config)
+    return [decode(one.word) for one in unroll(job.program)]
+
+
+def has_loops(training):
+    """Whether a training's programs have loops."""
+    job = compile_job(training.model(), training.config)
+    return any(decode(word)["opcode"] == Opcode.LOOP for word in job.program[:1000])
+
+
+def row_limits(training, opcode, **fields):
+    """Rows that instructions name at most."""
+    return {one["row_limit"] for one in instructions(training) if one["opcode"] == opcode and all(
+        one[name] == value for name, value in fields.items())}
+
+
+def test_rows_of_instructions():
+    training = GraphTraining(graph=graph(2 * STRIP, 2), config=BLOCKS, hidden=(10,))
+    assert row_limits(training, Opcode.DRAIN, source=DrainSource.AGGREGATION) == {64}
+    for opcode, fields in ((Opcode.MATMUL, {}), (Opcode.GRADIENT, {}),
+                           (Opcode.DRAIN, {"source": DrainSource.ARRAY})):
+        assert row_limits(training, opcode, **fields) == {16}
+
+
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+@pytest.mark.parametrize("vertices, degree, communities, hidden", [
+    (4 * STRIP, 2, 1, (10,)), (3 * STRIP + 1, 2, 9, (17, 9)), (2 * STRIP + BLOCK + 5, 9, 1, (33,))])
+def test_trainings(vertices, degree, communities, hidden, orders, looped):
+    training = GraphTraining(graph=graph(vertices, degree, communities=communities), config=BLOCKS,
+                             orders=orders, hidden=hidden,
+                             dropout=0.4 if orders == COMBINE_FIRST else 0.0)
+    assert has_loops(training) == looped
+    training.check()
+
+
+@pytest.mark.parametrize("vertices", [BLOCK + 1, 2 * BLOCK, STRIP - 1, STRIP])
+@pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
+def test_one_strip(vertices, orders):
+    """What is sent, and right operands, may bypass memory: blocks begin in their midst."""
+    training = GraphTraining(graph=graph(vertices, 3), config=BLOCKS, orders=orders, hidden=(9, 5),
+                             dropout=0.3 if orders == COMBINE_FIRST else 0.0)
+    assert any(one["opcode"] == Opcode.GRADIENT and one["bypassed"] and one["row_start"]
+               for one in instructions(training))
+    training.check()
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_models(variant, looped):
+    training = ModelTraining(graph=graph(2 * STRIP + BLOCK, 2), config=BLOCKS,
+                             variant=VARIANTS[variant], hidden=(12, 12))
+    training.check()
+
+
+@pytest.mark.parametrize("features, density", [(70, 0.02), (70, 1.0), (3, 1.0)])
+@pytest.mark.parametrize("vertices", [BLOCK + 1, STRIP + 1, 2 * STRIP + BLOCK + 1])
+def test_features(vertices, features, density, looped):
+    """One core has one row of the last block, and the others have none."""
+    training = GraphTraining(graph=graph(vertices, 2, features=features, density=density),
+                             config=BLOCKS, hidden=(19,), dropout=0.5)
+    training.check()
