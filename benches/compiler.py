@@ -97,8 +97,8 @@ def _compile(matrix: SparseArray) -> int:
     rows = rows_of(0, matrix.shape[0], _CONFIG.cores)
     return sum(
         int(compile_messages(matrix, _CONFIG, first_row=first,
-                             rows=_CONFIG.accumulator_rows).edges.sum())
-        for first in range(0, max(rows, 1), _CONFIG.accumulator_rows))
+                             rows=_CONFIG.strip_rows).edges.sum())
+        for first in range(0, max(rows, 1), _CONFIG.strip_rows))
 
 
 def _peak(function: Callable[..., object], *arguments: object) -> int:

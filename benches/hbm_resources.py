@@ -45,7 +45,7 @@ def _aggregator_accumulators(progress: Callable[[str], None]) -> Area:
     from hypercast.rtl.lib.accumulator_memory import AccumulatorMemory
 
     texts = ModuleTexts(to_rtlil(
-        AccumulatorMemory(_CONFIG, 2 * _CONFIG.accumulator_rows), "accumulators"))
+        AccumulatorMemory(_CONFIG, 2 * _CONFIG.strip_rows), "accumulators"))
     [area] = cached_areas([texts.alone("accumulators")], FAMILIES[_FAMILY], progress).values()
     return area
 

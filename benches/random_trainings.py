@@ -96,11 +96,14 @@ def draw_config(generator: np.random.Generator) -> Config:
     lanes = choose(*_LARGEST)
     planes = choose(1, 2, 4)
     latency = choose(1, 1, 8, 40, 100)
+    accumulator_rows = power(4, 11)
     return Config(
         dimensions=int(generator.integers(0, _LARGEST[lanes] + 1)), lanes=lanes, planes=planes,
         eject=choose(*(eject for eject in (1, 2, 4) if eject <= planes)),
         buffer_depth=int(generator.integers(2, 9)), element_width=choose(8, 16),
-        accumulator_rows=power(4, 11), weight_rows=65536, channel_words=2**18,
+        accumulator_rows=accumulator_rows,
+        aggregation_rows=choose(0, min(2048, accumulator_rows << int(generator.integers(4)))),
+        weight_rows=65536, channel_words=2**18, row_counts=power(4, 10),
         operand_words=power(4, 12), bypass_rows=power(4, 11), read_buffer=power(2, 7),
         edge_buffer=power(1, 5), program_rows=4096, tensors=256, adam=bool(generator.integers(4)),
         memory_latency=latency, memory_stalls=latency > 1 and bool(generator.integers(2)))
@@ -188,7 +191,7 @@ def draw_training(generator: np.random.Generator, config: Config, *, least: int 
         panels = [-(-width // config.lanes) for width in widths]
         rows = -(-count // config.cores)
         density = choose(1.0, np.exp(generator.uniform(np.log(1 / widths[0]), 0.0)))
-        stored = min(1.0, density * config.lanes) if rows <= config.accumulator_rows else 1.0
+        stored = min(1.0, density * config.lanes)
         entered = rows * 3 * (stored * panels[0] * panels[1] + sum(
             before * after for before, after in pairwise(panels[1:])))
         if entered <= work:

@@ -37,6 +37,7 @@ def chip(preset: Config, lanes: int, *, dimensions: int = 4) -> Config:
     return preset.replace(
         dimensions=dimensions, lanes=lanes, eject=min(_EJECT[lanes], preset.eject),
         accumulator_rows=min(16384, preset.accumulator_rows * rows),
+        aggregation_rows=min(16384, preset.strip_rows * rows),
         operand_words=min(65536, preset.operand_words * factor * rows),
         bypass_rows=min(65536, preset.bypass_rows * factor * rows),
         weight_rows=min(65536, preset.weight_rows * factor),

@@ -50,9 +50,11 @@ CONFIGS = {
         PRESETS["tiny"].replace(lanes=4, accumulator_rows=16, **_ROOM),
     "4 cores, strips of 16 rows": PRESETS["test"].replace(accumulator_rows=16, **_ROOM),
     "4 cores, strips of 64 rows": PRESETS["test"].replace(accumulator_rows=64, **_ROOM),
+    "2 cores, strips of 64 rows in blocks of 16": PRESETS["tiny"].replace(
+        lanes=4, accumulator_rows=16, aggregation_rows=64, **_ROOM),
 }
 #: Trainings on each of them, and on all.
-_TRAININGS, _TRAININGS_BAR = 34, 100
+_TRAININGS, _TRAININGS_BAR = 26, 100
 #: Strips of a core's rows that are drawn; the last strip may have fewer rows. Programs of more than
 #: 32 are in loops where they can be.
 _STRIPS = (4, 8, 16, 32, 48)
@@ -117,11 +119,11 @@ def run(data: Path | None, progress: Callable[[str], None], *, seed: int = 0) ->
 
 def _draw(generator: np.random.Generator, config: Config, communities: bool) -> RandomTraining:
     """A training on a graph of several strips."""
-    strip = config.cores * config.accumulator_rows
+    strip = config.cores * config.strip_rows
     vertices = strip * int(generator.choice(_STRIPS)) - int(generator.integers(strip))
     ends = partial(draw_community_ends, communities=_COMMUNITIES) if communities else draw_ends
     return draw_training(generator, config, least=vertices, vertices=vertices, ends=ends,
-                         work=_WORK * config.accumulator_rows, **_MOST)
+                         work=_WORK * config.strip_rows, **_MOST)
 
 
 def _kinds(training: RandomTraining, job: Job, communities: bool) -> list[str]:

@@ -157,6 +157,9 @@ class _Checks:
                 self._within(access, entry, entry["row_limit"], (
                     config.accumulator_rows if access.store == Store.ARRAY else config.strip_rows))
             return
+        if entry["opcode"] == Opcode.GRADIENT and entry["row_limit"] > config.accumulator_rows:
+            raise _BeyondError(f"row_limit is {entry['row_limit']}, but it takes at most "
+                               f"accumulator_rows = {config.accumulator_rows} rows")
         if access.mode == Mode.TAKE:
             count = entry["rows"]
         elif access.field == "sums_row":

@@ -52,11 +52,12 @@ def step_energy(work: Mapping[str, int], hops: float, config: Config, *,
     multiply = _MULTIPLY * element**2
     add = _ADD * accumulator
     channel = _HBM if external else _memory(config.channel_words * config.word_width)
-    sums = 2 * row * _memory(config.accumulator_rows * row)
+    sums, neighbour_sums = (
+        2 * row * _memory(rows * row) for rows in (config.accumulator_rows, config.strip_rows))
     pitch = _CHIP / config.cores**0.5
     pico = {
         "products": words * lanes**2 * (multiply + add),
-        "edges": edges * (lanes * (multiply + add) + sums),
+        "edges": edges * (lanes * (multiply + add) + neighbour_sums),
         "buffers": words * (word * _memory(config.operand_words * word) + sums),
         "memory channels": moved * config.word_width * channel,
         "network": work.get("sent", 0) * hops * word * _WIRE * pitch,

@@ -36,7 +36,7 @@ _SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 
            "eject": (1, 2, 4)}
 #: Fields that are doubled and halved. The cycle model does not see ``buffer_depth`` and
 #: ``read_buffer``, so these are not varied.
-BUFFERS = ("operand_words", "accumulator_rows", "bypass_rows", "edge_buffer")
+BUFFERS = ("operand_words", "accumulator_rows", "aggregation_rows", "bypass_rows", "edge_buffer")
 #: Fields that are raised where a step does not fit.
 _CAPACITIES = ("weight_rows", "channel_words", "program_rows", "tensors")
 #: Fields that decide the sizes of memories.
@@ -236,7 +236,7 @@ class _Search:
     def _contains(self, large: Config, small: Config) -> bool:
         """Whether a configuration has at least as much of everything as another one."""
         return self._target.is_folded(large) == self._target.is_folded(small) and all(
-            getattr(large, name) >= getattr(small, name) for name in (*_SHAPES, *_SIZES))
+            _size(large, name) >= _size(small, name) for name in (*_SHAPES, *_SIZES))
 
     def _shares(self, config: Config) -> dict[str, float]:
         """Share of each resource that a chip takes; empty if there is no room for it."""
@@ -308,12 +308,18 @@ class _Search:
                     continue
                 try:
                     config = best.config.replace(
-                        **{name: int(getattr(best.config, name) * factor)})
+                        **{name: int(_size(best.config, name) * factor)})
                 except ConfigurationError:
                     continue
                 one = self.consider(config)
                 if one and _better(one, best):
                     best, improved = one, True
+
+
+def _size(config: Config, name: str) -> int:
+    """Value of a field, also where another one decides it."""
+    size: int = config.strip_rows if name == "aggregation_rows" else getattr(config, name)
+    return size
 
 
 def _better(one: Candidate, best: Candidate) -> bool:

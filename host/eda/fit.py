@@ -28,8 +28,8 @@ _LEAST_LUTS = {"Cyclone V": 13_000, "ECP5": 13_000, "Gowin 5": 13_000, "7 series
 #: Bits of a memory that may be in LUTs with any tools.
 _SMALL = 1024
 #: What may be made smaller where something does not fit.
-_SIZES = ("channel_words", "weight_rows", "operand_words", "accumulator_rows", "bypass_rows",
-          "lanes", "planes", "dimensions")
+_SIZES = ("channel_words", "weight_rows", "operand_words", "aggregation_rows",
+          "accumulator_rows", "bypass_rows", "lanes", "planes", "dimensions")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,8 +94,7 @@ def check_fit(title: str, name: str, fpga: Fpga, config: Config, *, folded: bool
 
 def _halve(config: Config, field: str) -> Iterator[Config]:
     """Configurations in which one size gets smaller and smaller: by half, or a dimension less."""
-    while True:
-        value = getattr(config, field)
+    while value := getattr(config, field):
         try:
             config = config.replace(**{field: value - 1 if field == "dimensions" else value // 2})
         except ConfigurationError:

@@ -37,6 +37,7 @@ def test_configurations_cover_what_there_is():
     assert {config.eject for config in configs} == {1, 2, 4}
     assert {config.dimensions for config in configs} == {0, 1, 2, 3, 4}
     assert {config.adam for config in configs} == {True, False}
+    assert len({config.strip_rows // config.accumulator_rows for config in configs}) > 2
 
 
 @pytest.fixture

@@ -51,6 +51,7 @@ CASES = {
     "nothing bypassed": {"operand_words": 16, "bypass_rows": 16},
     "two bypassed panels": {"operand_words": 64, "bypass_rows": 64, "hidden": (12, 9)},
     "several strips": {"accumulator_rows": 16, "hidden": (9,)},
+    "strips of blocks": {"accumulator_rows": 16, "aggregation_rows": 32, "hidden": (9,)},
     "word-sparse": {"density": 0.02, "features": 90},
     "word-sparse, not held": {"density": 0.02, "features": 300, "operand_words": 16},
     "several labels": {"several": True, "dropout": 0.3},

@@ -24,7 +24,7 @@ from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import FEATURES
 from hypercast.rtl.config import Config
-from hypercast.rtl.isa import OPERANDS, Bypass, Opcode, OperandSource, decode, encode
+from hypercast.rtl.isa import OPERANDS, Bypass, DrainSource, Opcode, OperandSource, decode, encode
 
 CONFIG = Config(dimensions=1, lanes=4, planes=1, accumulator_rows=32, channel_words=2**16,
                 operand_words=256, bypass_rows=128, program_rows=4096, weight_rows=8192,
@@ -151,6 +151,19 @@ def test_fields_that_reach_beyond_are_found(opcode, which, field, by):
         verify(changed(job, row, **{field: entry[field] + by}))
 
 
+@pytest.mark.parametrize(("opcode", "which", "most"), [
+    (Opcode.MATMUL, {}, 32), (Opcode.GRADIENT, {}, 32),
+    (Opcode.DRAIN, {"source": DrainSource.ARRAY}, 32),
+    (Opcode.DRAIN, {"source": DrainSource.AGGREGATION}, 64)], ids=described)
+def test_rows_beyond_the_accumulators_are_found(opcode, which, most):
+    """The aggregators have more rows than the array."""
+    job = job_of(config=CONFIG.replace(aggregation_rows=64), vertices=240, hidden=(6, 6))
+    row, _ = next((row, entry) for row, entry in emitted(job, opcode, **which)
+                  if entry["row_limit"] == most and entry["row_start"] == 0)
+    with pytest.raises(ProgramError, match=rf"row {row}, {opcode.name}: .*{most + 1}"):
+        verify(changed(job, row, row_limit=most + 1))
+
+
 @pytest.mark.parametrize(("target", "base"), [
     (Bypass.LEFT, "left_base"), (Bypass.RIGHT, "right_base"), (Bypass.SEND, "send_base")])
 def test_bypassed_rows_that_reach_beyond_are_found(target, base):
@@ -275,7 +288,7 @@ def test_any_shape(**shape):
 def fits(job, entry):
     """Whether all that an instruction reads and writes lies in one place, by naming every word."""
     config, opcode, regions = job.config, entry["opcode"], job.regions.values()
-    banked = config.accumulator_rows * config.cores
+    banked = config.strip_rows * config.cores
     panels, cores = entry.get("panels", 1), config.cores
     rows = job.plan.rows_of(entry["vertices"]) if "vertices" in entry else range(0)
     if "row_limit" in entry:
@@ -331,12 +344,14 @@ def fits(job, entry):
         right = bypassed() if entry["bypassed"] else matrix(
             entry["gradient_channel"], entry["gradient_address"], entry["stride"],
             panels if entry["ones"] else 1)
-        return reduced(entry["first_row"], own) and right and (
+        return len(rows) <= config.accumulator_rows and reduced(
+            entry["first_row"], own) and right and (
             not entry["sums"] or reduced(entry["sums_row"], 1)) and (
             entry["ones"] or left(1 - entry["gradient_channel"]))
     if opcode == Opcode.DRAIN:
         masks = -(-len(rows) // config.mask_rows)
-        return len(rows) <= config.accumulator_rows and matrix(
+        most = config.strip_rows if entry["source"] else config.accumulator_rows
+        return len(rows) <= most and matrix(
             entry["channel"], entry["address"]) and bypass() and (
             not (entry["mask_read"] or entry["mask_write"]) or words(entry["mask_address"], masks)
         ) and (not entry["bias"] or bank(entry["bias_weights"], (0, 1)))
@@ -360,7 +375,7 @@ def edges_of_places(job):
     banks = {edge for place in job.weights.values() for edge in
              (place.base, place.base + place.rows, place.base + place.rows - config.lanes)}
     sizes = {size - rest for size in (config.operand_words, config.bypass_rows,
-                                      config.accumulator_rows * config.cores)
+                                      config.strip_rows * config.cores)
              for rest in (0, 1, 10, 11, 12, 20)}
     few = {0, 1, 2, 3, 4, 5, 9, 10, 11, 19, 20, 32}
     addresses = {"address", "gradient_address", "send_list", "edge_set", "mask_address", "info",
@@ -377,7 +392,9 @@ def edges_of_places(job):
     {"features": 9, "hidden": (6, 3), "density": 1.0, "optimiser": "adam", "model": "sage",
      "config": CONFIG.replace(operand_words=16, bypass_rows=16, accumulator_rows=16)},
     {"features": 5, "hidden": (9,), "density": 1.0, "order": AGGREGATE_FIRST,
-     "config": CONFIG.replace(bypass_rows=32, accumulator_rows=16)}], ids=str)
+     "config": CONFIG.replace(bypass_rows=32, accumulator_rows=16)},
+    {"features": 9, "hidden": (6,), "density": 1.0,
+     "config": CONFIG.replace(bypass_rows=64, accumulator_rows=16, aggregation_rows=32)}], ids=str)
 def test_what_is_right_is_what_lies_in_one_place(shape):
     """One or two fields of instructions are changed, to about where places begin and end."""
     job = job_of(**shape)

@@ -14,7 +14,8 @@ from tests.host.noted_programs import noted, summary
 SMALL = Config(dimensions=0, lanes=2, planes=1, accumulator_rows=16)
 
 
-@pytest.mark.parametrize("name", ["plain", "several strips", "one core", "sixteen cores"])
+@pytest.mark.parametrize("name", ["plain", "several strips", "strips of blocks", "one core",
+                                  "sixteen cores"])
 def test_programs_are_those_noted(name):
     assert summary(name) == noted(name)
 
@@ -35,7 +36,8 @@ def test_levels_of_the_same_name_share_an_entry():
 
 
 configs = st.builds(SMALL.replace, dimensions=st.integers(0, 3),
-                    accumulator_rows=st.sampled_from([16, 32]))
+                    accumulator_rows=st.sampled_from([16, 32]),
+                    aggregation_rows=st.sampled_from([0, 32, 128]))
 
 
 @given(config=configs, count=st.integers(0, 300))
@@ -49,12 +51,27 @@ def test_strips_are_all_rows_of_the_largest_core(config, count):
         list(range(vertices.rows))
     rows = [row_of(rank, config.cores) for rank in range(count)]
     assert vertices.rows == max([1, *(row + 1 for row in rows)])
-    assert [strip.rows for strip in strips[:-1]] == [config.accumulator_rows] * (len(strips) - 1)
-    assert 0 < strips[-1].rows <= config.accumulator_rows
+    assert [strip.rows for strip in strips[:-1]] == [config.strip_rows] * (len(strips) - 1)
+    assert 0 < strips[-1].rows <= config.strip_rows
     assert table.rows(vertices.entry) == range(vertices.rows)
     for strip in strips:
         own = range(strip.first, strip.first + strip.rows)
         assert vertices.count_of(strip) == sum(row in own for row in rows)
+
+
+@given(config=configs, count=st.integers(1, 1000))
+def test_blocks_are_all_rows_of_the_strips(config, count):
+    """In order, as large as the array's accumulators; of strips that are alike, as many in each."""
+    vertices, most = Vertices.of(count, config, RowTable(SMALL)), config.accumulator_rows
+    blocks = vertices.blocks()
+    assert [row for block in blocks for row in range(block.first, block.first + block.rows)] == \
+        list(range(vertices.rows))
+    assert all(0 < block.rows <= most and block.first % most == 0 for block in blocks)
+    assert blocks == tuple(block for strip in vertices.strips for block in vertices.blocks(strip))
+    assert all(vertices.blocks(block) == (block,) for block in blocks)
+    alike = vertices.blocks(alike=True)
+    assert alike[:len(blocks)] == blocks and not any(block.rows for block in alike[len(blocks):])
+    assert len(alike) == len(vertices.strips) * len(vertices.blocks(vertices.strips[0]))
 
 
 @given(config=configs, counts=st.lists(st.integers(0, 99), min_size=3, max_size=3),

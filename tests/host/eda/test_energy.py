@@ -30,6 +30,12 @@ def test_memory_on_the_chip_costs_less_the_smaller_it_is():
     assert energies[0] == pytest.approx(400 * 256 * 10 / 64 * 1e-12)
 
 
+def test_sums_are_in_the_memories_of_who_adds():
+    few, many = (step_energy(WORK, 1, CONFIG.replace(aggregation_rows=rows), external=True)
+                 for rows in (0, 4 * CONFIG.accumulator_rows))
+    assert {name for name in few if few[name] < many[name]} == {"edges"}
+
+
 def test_nothing():
     assert not any(step_energy({}, 0, CONFIG, external=True).values())
 

@@ -103,6 +103,12 @@ def test_what_helps():
                   folded=True)
 
 
+def test_fewer_rows_that_are_aggregated_at_once_may_help():
+    config = PRESETS["ulx3s"].replace(aggregation_rows=8192)
+    with pytest.raises(ConfigurationError, match=r": -P aggregation_rows=\d+ would|; -P aggrega"):
+        check_fit("board", "LFE5U-85F", FPGAS["LFE5U-85F"], config, folded=True)
+
+
 def test_nothing_helps():
     small = fpga(rams=((RAM, 10),), luts=100)
     with pytest.raises(ConfigurationError, match=r"the none of the one: RAM: .* needed, 10 there; "

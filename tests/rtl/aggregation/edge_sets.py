@@ -61,8 +61,8 @@ class EdgeSet:
         return sum(len(message.edges) for message in self.messages)
 
     def sums(self):
-        """(accumulator_rows, lanes) what the messages add."""
-        sums = np.zeros((self.config.accumulator_rows, self.config.lanes), dtype=np.int64)
+        """(strip_rows, lanes) what the messages add."""
+        sums = np.zeros((self.config.strip_rows, self.config.lanes), dtype=np.int64)
         for message in self.messages:
             for row, weight in message.edges:
                 sums[row] += weight * message.word
@@ -113,7 +113,7 @@ def random_edge_set(config, rng, messages=60, longest=5, sources=None, planes=No
 
     def edges():
         count = int(rng.integers(1, longest + 1))
-        rows = rng.integers(0, config.accumulator_rows, size=count)
+        rows = rng.integers(0, config.strip_rows, size=count)
         near = rng.random(count) < 0.3  # hit few rows often: successive additions to one row
         rows = np.where(near, rows % 2, rows)
         weights = np.where(rng.random(count) < 0.1, low, rng.integers(low, high + 1, size=count))

@@ -35,9 +35,9 @@ async def drain(ctx, dut, config, buffer):
     """All rows, one per cycle, beginning in the very first cycle."""
     rows = []
     ctx.set(dut.drain.buffer, buffer)
-    for row in range(config.accumulator_rows + dut.drain.signature.LATENCY):
+    for row in range(config.strip_rows + dut.drain.signature.LATENCY):
         ctx.set(dut.drain.row, row)
-        ctx.set(dut.drain.enable, row < config.accumulator_rows)
+        ctx.set(dut.drain.enable, row < config.strip_rows)
         _, _, valid, data = await ctx.tick().sample(dut.drain.valid, dut.drain.data)
         assert valid == (row >= dut.drain.signature.LATENCY)
         if valid:
@@ -63,7 +63,7 @@ def weight_flit(config, plane, index, word):
 
 @pytest.mark.parametrize(("changes", "latency", "stall"), [
     ({}, 1, 0.0),
-    ({"planes": 2, "eject": 2, "edge_buffer": 4}, 5, 0.3),
+    ({"planes": 2, "eject": 2, "edge_buffer": 4, "aggregation_rows": 64}, 5, 0.3),
     ({"planes": 4, "eject": 2, "dimensions": 1, "lanes": 2, "element_width": 8}, 3, 0.2),
     pytest.param({"planes": 4, "eject": 4, "dimensions": 3, "lanes": 16, "read_buffer": 4}, 20,
                  0.1, marks=pytest.mark.slow),
@@ -171,7 +171,7 @@ def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest,
 
 
 @pytest.mark.parametrize("changes", [
-    {"planes": 4, "eject": 4, "lanes": 2}, {"dimensions": 0, "planes": 1, "element_width": 8}])
+    {"planes": 4, "eject": 4, "lanes": 2, "aggregation_rows": 32}, {"dimensions": 0, "planes": 1, "element_width": 8}])
 def test_all_kinds_mixed(changes):
     """Aggregation into one buffer, digits into the other, and weight rows passing through."""
     config = configuration(**changes)
@@ -182,7 +182,7 @@ def test_all_kinds_mixed(changes):
     edge_set.store(memory.channels[1], 7, rng)
     core, tiles = config.cores - 1, config.cores
     count = config.cores * config.lanes * config.digits  # one row in ``cores`` is ours
-    reductions = np.zeros((config.accumulator_rows, config.lanes), dtype=np.int64)
+    reductions = np.zeros((config.strip_rows, config.lanes), dtype=np.int64)
     others = []
     for index, word in enumerate(random_words(config, count, rng)):
         digit, plane = index % config.digits, int(rng.integers(config.planes))
@@ -258,7 +258,7 @@ def test_additions_wait_while_rows_are_drained(share):
         while ctx.get(dut.busy):
             drained.append(bool(rng.random() < share))
             ctx.set(dut.drain.enable, drained[-1])
-            ctx.set(dut.drain.row, int(rng.integers(config.accumulator_rows)))
+            ctx.set(dut.drain.row, int(rng.integers(config.strip_rows)))
             _, _, edges, valid, row = await ctx.tick().sample(
                 dut.edge_count, dut.drain.valid, dut.drain.data)
             assert not (edges and drained[-2]), "an edge was added as a row was drained"

@@ -19,7 +19,7 @@ _CONFIGS = {
     "4x16": PRESETS["test"],
     "4x8": PRESETS["test"].replace(element_width=8),
     "8x8": PRESETS["test"].replace(lanes=8, element_width=8),
-    "16x16": PRESETS["test"].replace(lanes=16),
+    "16x16": PRESETS["test"].replace(lanes=16, aggregation_rows=128),
 }
 
 
@@ -150,6 +150,21 @@ def test_random_instructions_back_to_back(name, stall, latency):
             saturations += saturated
             assert bench.counters["words"] == written
             assert bench.counters["saturations"] == saturations
+
+    bench.run(testbench)
+
+
+def test_takes_more_rows_from_the_aggregators_than_the_array_has():
+    config = PRESETS["test"].replace(accumulator_rows=16, aggregation_rows=64)
+    bench = VectorBench(config, latency=3, stall=0.2)
+
+    async def testbench(ctx):
+        sums = bench.rng.integers(-1000, 1000, size=(64, config.lanes))
+        bench.aggregation[1] = sums
+        await bench.execute(ctx, Opcode.DRAIN, local_rows=200, row_start=64, row_limit=64,
+                            source=DrainSource.AGGREGATION, buffer=1, address=_RESULT)
+        np.testing.assert_array_equal(_memory_rows(bench, 0, _RESULT, 64), sums)
+        assert not bench.aggregation.any()
 
     bench.run(testbench)
 

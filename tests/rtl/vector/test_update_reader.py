@@ -44,7 +44,7 @@ async def _start(ctx, dut, rows, adam, keep=False, kept=False):
 
 def _gradients(rng, config=_CONFIG):
     half = 1 << config.accumulator_width - 1
-    return rng.integers(-half, half, (2, config.accumulator_rows, config.lanes))
+    return rng.integers(-half, half, (2, config.strip_rows, config.lanes))
 
 
 @pytest.mark.parametrize("adam", [False, True])

@@ -55,7 +55,7 @@ class VectorBench:
     channels : list of numpy.ndarray
         The memory's contents.
     array, aggregation : numpy.ndarray
-        (2, accumulator_rows, lanes) accumulators.
+        (2, accumulator_rows, lanes) and (2, strip_rows, lanes) accumulators.
     weights : list of int
         Rows of the weight bank.
     flits : list
@@ -77,9 +77,9 @@ class VectorBench:
         self._stall, self._blocked = stall, stall if blocked is None else blocked
         self._core = core
         self.channels = self._memory.channels
-        shape = (2, config.accumulator_rows, config.lanes)
-        self.array = np.zeros(shape, dtype=np.int64)
-        self.aggregation = np.zeros(shape, dtype=np.int64)
+        self.array, self.aggregation = (
+            np.zeros((2, rows, config.lanes), dtype=np.int64)
+            for rows in (config.accumulator_rows, config.strip_rows))
         self.weights = [0] * config.weight_rows
         self.flits = []
         self.counters = Counter()
