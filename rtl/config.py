@@ -299,7 +299,7 @@ class Config:
 #: With four planes a core takes an eighth more LUTs, and a step a few percent fewer cycles at most.
 _VCU128 = Config(dimensions=4, lanes=16, planes=2, eject=2, accumulator_rows=1024,
                  aggregation_rows=2048, weight_rows=16384, channel_words=65536,
-                 operand_words=8192, bypass_rows=512, read_buffer=128, edge_buffer=4,
+                 operand_words=8192, bypass_rows=512, read_buffer=128, edge_buffer=8,
                  program_rows=8192, tensors=1024, row_counts=1024, memory_latency=64,
                  memory_stalls=True)
 
