@@ -26,7 +26,7 @@ from hypercast.rtl.plain_value import plain_value
 __all__ = ["LARGEST_PROGRAM", "PRESETS", "Config", "ConfigurationError"]
 
 #: Changes whenever registers, instructions or memory formats change meaning.
-INTERFACE_VERSION = 20
+INTERFACE_VERSION = 21
 #: Instructions that the largest program memory holds.
 LARGEST_PROGRAM = 1 << 14
 

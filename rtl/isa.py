@@ -30,7 +30,7 @@ __all__ = [
 INSTRUCTION_WIDTH = 352
 INSTRUCTION_WORDS = INSTRUCTION_WIDTH // 32
 #: Bits of a number of rows, of a core's local rows and of reduction rows.
-ROWS_WIDTH = 20
+ROWS_WIDTH = 23
 #: Bits of the address of a word in a memory channel.
 ADDRESS_WIDTH = 24
 #: Bits of a number of panels.

@@ -79,7 +79,7 @@ class Operands:
 
     def parts(self, name: Tensor, panels: Iterable[int],
               strip: Strip | None = None) -> tuple[Part, ...]:
-        """Names of panels of a tensor, of all blocks of rows or of those of a strip."""
+        """Names of panels of a tensor, of all blocks of rows or of a strip."""
         blocks = self.vertices_of(name).blocks(strip)
         return tuple((name, panel, each.first) for panel in panels for each in blocks)
 

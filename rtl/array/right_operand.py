@@ -44,7 +44,7 @@ class RightOperand(wiring.Component):
     job : In(ArrayJob)
         Constant from ``start`` until the last word is taken and ``busy`` falls. Without
         ``gradient``, nothing is read.
-    rows : In(stream of 20)
+    rows : In(stream of ROWS_WIDTH)
         Rows of the panel whose words are wanted, some given ahead. Without ``gradient``, always
         ready.
     o : Out(stream of data_width)
