@@ -148,7 +148,7 @@ def test_an_edited_plan_is_refused():
 
 @pytest.mark.parametrize(("widths", "vertices", "text"), [
     ([16, 2000], 100, "the network has 2000 classes, but the loss unit takes"),
-    ([16, 16], 1 << 24, "the graph has 16777216 vertices"),
+    ([16, 16], 1 << 27, "the graph has 134217728 vertices"),
 ])
 def test_what_no_instruction_can_name(widths, vertices, text):
     problem = Problem.of_network(boards(1), Network.of_widths(widths),
