@@ -62,7 +62,7 @@ class Features:
                        for first in self._firsts] for part in self._parts]
             if max(sum(len(block.words) for block in blocks) for blocks in sparse) < most:
                 self._sparse = sparse
-        self._indices: list[tuple[Region, int, int, int]] = []  # strip, first panel, panels
+        self._indices: list[tuple[Region, int, int, int]] = []  # block, first panel, panels
 
     @property
     def words(self) -> IntArray | None:

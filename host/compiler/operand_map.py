@@ -47,9 +47,9 @@ class LeftOperand:
 
     @classmethod
     def sparse(cls, name: Tensor, firsts: Sequence[int], words: IntArray) -> Self:
-        """The panels of a word-sparse matrix with ``words``, an array (cores, strips, panels).
+        """The panels of a word-sparse matrix with ``words``, an array (cores, blocks, panels).
 
-        It has a place in the operand buffer only if it is one strip.
+        It has a place in the operand buffer only if it is one block.
         """
         if words.shape[1] > 1:
             return cls(name=name, firsts=tuple(firsts), sizes=())
@@ -133,7 +133,7 @@ class OperandMap:
         return self.panel_places(name) * self._places[name][0].stride if name in self._places else 0
 
     def is_tiled(self, name: Tensor) -> bool:
-        """Whether a dense matrix has several strips and does not fit: all such share a place."""
+        """Whether a dense matrix has several blocks and does not fit: all such share a place."""
         return name in self._tiled
 
     def share_place(self, name: Tensor, offset: int, stride: int, *, fill: bool) -> dict[str, int]:

@@ -124,7 +124,7 @@ class Timing:
     config : Config
         Configuration of the chip.
     sparse : dict, optional
-        Each word-sparse matrix to its words: array (cores, strips, panels).
+        Each word-sparse matrix to its words: array (cores, blocks, panels).
     """
 
     def __init__(self, config: Config, sparse: Mapping[Tensor, IntArray] | None = None) -> None:
@@ -188,8 +188,8 @@ class Timing:
         """Cycles and words of panels that stream through the array, ``least`` cycles for each."""
         rate = self._rate if reading else 1.0
         if name in self._sparse:
-            strip = row_start // self._config.accumulator_rows
-            words = self._sparse[name][:, strip, first:first + count]
+            block = row_start // self._config.accumulator_rows
+            words = self._sparse[name][:, block, first:first + count]
             return np.maximum(words / rate, least).sum(axis=1).max(), int(words.sum())
         return count * max(rows / rate, least), self._share(vertices, rows) * count
 
@@ -275,7 +275,7 @@ class Timing:
     def gradient(self, name: Tensor, vertices: int, first: int, tiles: int, digits: int,
                  channel: int, *, reading: bool, bypassed: bool = False,
                  sums: bool = False, ranked: bool = False, row_start: int = 0) -> Duration:
-        """GRADIENT of a strip's rows, from ``row_start`` on: a tile is sent while the next streams.
+        """GRADIENT of a block's rows, from ``row_start`` on: a tile is sent while the next streams.
 
         ``reading`` its left operand from memory, whose rows' ranks are read for each tile if they
         are ``ranked``; its right one unless that was ``bypassed``.

@@ -82,8 +82,8 @@ class RowTable:
 class Strip:
     """Local rows that are processed together: ``first .. first + rows - 1``.
 
-    What is aggregated is taken in strips of ``Config.strip_rows``; what the array multiplies, in
-    strips of at most ``Config.accumulator_rows``, its *blocks*, some of which make up one of those.
+    AGGREGATE takes ``Config.strip_rows`` at most. The array takes ``Config.accumulator_rows`` at
+    most: a *block* of a strip.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Workload:
     resident : bool
         Whether the whole graph's features stay in memory, if the first layer aggregates first: the
         send lists of sampled batches name rows of them.
-    words : (cores, strips, panels) array of int, optional
+    words : (cores, blocks, panels) array of int, optional
         Words of the input features, if they are word-sparse where the first layer combines first.
     digits : callable
         Gives the digits that gradients are sent in: a dictionary by parameter, from a network; as
