@@ -32,7 +32,8 @@ def test_edge_fields():
 
 
 @pytest.mark.parametrize("changes", [
-    {}, {"lanes": 16, "eject": 2, "aggregation_rows": 128}, {"lanes": 2, "edge_buffer": 8}, {"edge_buffer": 32},
+    {}, {"lanes": 16, "eject": 2, "aggregation_rows": 128}, {"lanes": 2, "edge_buffer": 8},
+    {"edge_buffer": 32},
     {"dimensions": 0, "planes": 1, "lanes": 16, "element_width": 8, "edge_buffer": 4}])
 def test_every_stream_keeps_its_order(changes):
     """Random words in and edges out, both in the same cycles; then all is cleared, thrice."""

@@ -171,7 +171,8 @@ def test_buffered_edges_are_added_without_a_pause(lanes, planes, eject, longest,
 
 
 @pytest.mark.parametrize("changes", [
-    {"planes": 4, "eject": 4, "lanes": 2, "aggregation_rows": 32}, {"dimensions": 0, "planes": 1, "element_width": 8}])
+    {"planes": 4, "eject": 4, "lanes": 2, "aggregation_rows": 32},
+    {"dimensions": 0, "planes": 1, "element_width": 8}])
 def test_all_kinds_mixed(changes):
     """Aggregation into one buffer, digits into the other, and weight rows passing through."""
     config = configuration(**changes)
