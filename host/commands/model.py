@@ -71,14 +71,12 @@ def model(dataset: str | None, config: Config, vertices: int | None, edges: int 
             raise click.UsageError("--vertices needs --edges and --layers, such as 500,128,7")
         network = Network.of_widths(widths, orders=orders)
         check_sizes(network, vertices, config)
-        layers = len(network.layers)
-        workload = Workload.of_statistics(
-            [vertices] * (layers + 1), [edges] * layers, network, config, law=degree_law)
+        workload = Workload.of_whole_graph(vertices, edges, network, config, law=degree_law)
         if order == FASTEST:
             workload = choose_orders(workload)
         elif order == AUTO:
             workload = workload.with_orders(layer.order for layer in default_orders(
-                    network, workload.vertices, [edges] * layers, config.element_width,
+                    network, workload.whole, [edges] * len(network.layers), config.element_width,
                     law=degree_law).layers)
     else:
         assert dataset is not None  # as one of both was given

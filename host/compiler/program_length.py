@@ -24,6 +24,8 @@ from hypercast.rtl.isa import BASE_WIDTH, Opcode
 
 __all__ = ["program_length"]
 
+#: Strips from which on programs in loops are the shorter ones, whose length is that of any more.
+_STRIPS = 64
 _NO_LOAD = Load(rows=0, sent=0, links=0, ejected=0, arrivals=0, words=0, streams=0, total_rows=0,
                 messages=0, edges=0, total_words=0)
 
@@ -128,6 +130,8 @@ def _between_neighbours(network: Network, layers: range) -> tuple[Network, range
 def _length(network: Network, config: Config, rows: tuple[int, ...], names: tuple[str, ...],
             layers: range, square: bool, sources: tuple[int, ...]) -> int:
     config = config.replace(weight_rows=1 << BASE_WIDTH)  # whether weights fit is not asked here
+    rows, sources = (tuple(min(count, _STRIPS * config.strip_rows * config.cores)
+                           for count in counts) for counts in (rows, sources))
     levels = [0 if square else level for level in range(len(rows))]
     vertices = Vertices.of_layers([*rows, *sources], config, RowTable(config), [
         *levels, *(("source", way) for way, _ in enumerate(sources))])

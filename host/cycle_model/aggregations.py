@@ -118,34 +118,38 @@ class Thinned(Expected):
         Configuration of the chip.
     law : str
         One of ``DEGREE_LAWS``.
-    strips : int
-        How many strips at most.
+    strips : float
+        How many strips at most, the last one perhaps a part.
 
     Attributes
     ----------
     factor : float
         What the cycles of these strips are to be multiplied by.
+    whole : tuple of int
+        Vertices of the graph, of the input and of every layer's output.
     """
 
     def __init__(self, vertices: int, edges: int, layers: int, config: Config, *,
-                 law: str = "power", strips: int = 6) -> None:
+                 law: str = "power", strips: float = 6) -> None:
         super().__init__([vertices] * (layers + 1), [edges] * layers, config, law)
-        self._whole, self._entries = vertices, edges
+        self.whole, self._entries = (vertices,) * (layers + 1), edges
         self.factor = max(1.0, len(strips_of(vertices, config)) / strips)
         self.vertices = (round(vertices / self.factor),) * (layers + 1)
 
     def loads(self, layer: int, backward: bool) -> list[Load]:
         """Expected loads of strips, each with the mean of some neighbouring ones' edges."""
-        entries = degree_counts(self._whole, self._entries, self._law)
-        every, kept = (strips_of(count, self._config) for count in (self._whole, self.vertices[0]))
-        law = self._law if self._whole < SPREAD else "uniform"
-        shares = [_share(self._whole, strip, law, self._config.cores) for strip in every]
+        whole = self.whole[0]
+        entries = degree_counts(whole, self._entries, self._law)
+        every, kept = (strips_of(count, self._config) for count in (whole, self.vertices[0]))
+        law = self._law if whole < SPREAD else "uniform"
+        shares = [_share(whole, strip, law, self._config.cores) for strip in every]
         return [self._expect(entries, float(np.mean(part)))
                 for part in np.array_split(shares, len(kept))]
 
     def root_loads(self, layer: int, backward: bool) -> list[Load]:
         """Loads of rows that are added to those sums; each strip's AGGREGATE walks all rows."""
-        return [replace(load, rows=-(-self._whole // self._config.cores), total_rows=self._whole)
+        whole = self.whole[0]
+        return [replace(load, rows=-(-whole // self._config.cores), total_rows=whole)
                 for load in super().root_loads(layer, backward)]
 
 

@@ -126,7 +126,7 @@ class Prediction:
         schedule = KeptSchedule()
         program = _program(self.workload, schedule, self.tiling)
         entries = _emit(program, self.workload)
-        return chain_cycles(schedule.added[entries["train"]])
+        return round(chain_cycles(schedule.added[entries["train"]]) * self.workload.factor)
 
 
 def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
@@ -150,10 +150,11 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
     cycles, spent = execute(issued, len(named))
     phases = []
     for number, name in enumerate(named):
-        work = _work(one for one in issued if one.operands["phase"] == number)
-        phases.append(PredictedPhase(name=name, cycles=spent[number],
+        work = _work((one for one in issued if one.operands["phase"] == number), workload.factor)
+        phases.append(PredictedPhase(name=name, cycles=round(spent[number] * workload.factor),
                                      loads=_loads(work, workload.config)))
-    return Prediction(cycles=cycles, phases=phases, work=dict(_work(issued)),
+    return Prediction(cycles=round(cycles * workload.factor), phases=phases,
+                      work=_work(issued, workload.factor),
                       shortages=_find_shortages(program, workload),
                       slowdowns=[*filter(None, (table.slowdown, program.slowdown))],
                       workload=workload,
@@ -163,20 +164,23 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
 def _find_shortages(program: Program, workload: Workload) -> list[CapacityError]:
     """What the configuration has too little of, for a program and what lies in memory."""
     config, emitter = workload.config, program.emitter
+    regions = _lay_out(workload, Vertices.of_layers(
+        workload.whole, config, RowTable(config)))[0].memory.regions
     used = [0, 0]
-    for name, region in emitter.regions.items():
+    for name, region in regions.items():
         if name != FEATURES:
             used[region.channel] = max(used[region.channel], region.address + region.words)
-    features = emitter.regions[FEATURES]
+    features = regions[FEATURES]
     words = workload.words if workload.combines_first else None
     used[features.channel] = features.address + (
-        features.words if words is None else int(words.sum(axis=(1, 2)).max()))
+        features.words if words is None else
+        round(words.sum(axis=(1, 2)).max() * workload.factor))
     lists = {placed.edge_set: placed.load
              for user in (emitter.messages, emitter.roots) for strips in user.values()
              for placed in strips}
-    used[1] += (1 + workload.ahead) * sum(
+    used[1] += round((1 + workload.ahead) * workload.factor * sum(
         math.ceil(load.rows * config.send_record_width / config.word_width)
-        + edge_set_words(load.words, config) for load in lists.values())
+        + edge_set_words(load.words, config) for load in lists.values()))
     channel = used.index(max(used))
     needs = (("program_rows", program.rows, "the program has that many instructions"),
              ("channel_words", max(used),
@@ -214,11 +218,7 @@ def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> 
     """A program on the compiler's layout, but for edges and sparse features."""
     config, network = workload.config, workload.network
     vertices, messages, roots = _place(workload, RowTable(config))
-    words = workload.words if workload.combines_first else None
-    layout = Layout.of(network, config, vertices, LabelFormat(), words=words, ahead=workload.ahead)
-    region = layout.memory.matrix(FEATURES, 0, network.features)
-    inputs = LeftOperand.dense(FEATURES, region.panels, region.stride) if words is None else \
-        LeftOperand.sparse(FEATURES, layout.first_panels, words)
+    layout, inputs = _lay_out(workload, vertices)
     placed = [name for name in layout.memory.regions if isinstance(name, Tensor)]
     entries = {EDGES, ONE, *NEXT_ENTRIES, *map(network.exponent_entry, (*placed, *layout.weights))}
     return Program.of(
@@ -227,6 +227,16 @@ def _program(workload: Workload, schedule: Schedule, tiling: Tiling = PLAIN) -> 
         messages=messages, roots=roots,
         digits=workload.digits(network), headroom=Recipe().headroom_of,
         schedule=schedule, following=vertices[:2], tiling=tiling)
+
+
+def _lay_out(workload: Workload, vertices: Sequence[Vertices]) -> tuple[Layout, LeftOperand]:
+    """Where everything lies but edges, and how the array takes the input features."""
+    words = workload.words if workload.combines_first else None
+    layout = Layout.of(workload.network, workload.config, vertices, LabelFormat(), words=words,
+                       ahead=workload.ahead)
+    region = layout.memory.matrix(FEATURES, 0, workload.network.features)
+    return layout, LeftOperand.dense(FEATURES, region.panels, region.stride) if words is None \
+        else LeftOperand.sparse(FEATURES, layout.first_panels, words)
 
 
 def _place(workload: Workload, table: RowTable) -> tuple[
@@ -271,11 +281,12 @@ def _messages(workload: Workload, vertices: Sequence[Vertices], table: RowTable,
     return found
 
 
-def _work(issued: Iterable[Issued]) -> Counter[str]:
+def _work(issued: Iterable[Issued], factor: float) -> dict[str, int]:
+    """What instructions add to counters, each of which stands for ``factor`` alike."""
     total: Counter[str] = Counter()
     for one in issued:
         total.update(one.duration.work)
-    return total
+    return {counter: round(count * factor) for counter, count in total.items()}
 
 
 def _loads(work: Mapping[str, int], config: Config) -> dict[str, float]:

@@ -9,6 +9,7 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.features import Features
 from hypercast.host.compiler.load import Load
 from hypercast.host.compiler.reduction import GradientDigits
+from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.cycle_model.aggregations import Expected, Thinned
 from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.reference.initial_model import InitialModel
@@ -17,6 +18,10 @@ from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 
 __all__ = ["Aggregations", "Workload"]
+
+
+#: Strips of a graph that are predicted one by one: the time for it grows with their square.
+_STRIPS = 96
 
 
 class Aggregations(Protocol):
@@ -125,10 +130,34 @@ class Workload:
         return cls(config=config, network=network,
                    aggregations=Expected(vertices, edges, config, law), **known)
 
+    @classmethod
+    def of_whole_graph(cls, vertices: int, edges: int, network: Network, config: Config, *,
+                       law: str = "power") -> Self:
+        """A full-batch step on a random graph, by expected values.
+
+        Where it has very many strips of rows on the chip, some stand for all.
+
+        Parameters
+        ----------
+        vertices, edges : int
+            Vertices, and entries of the adjacency matrix: edges in both directions, and loops.
+        law : str
+            As of ``of_statistics``.
+        """
+        strips = len(strips_of(vertices, config))
+        return cls(config=config, network=network, aggregations=Thinned(
+            vertices, edges, len(network.layers), config, law=law,
+            strips=strips / -(-strips // _STRIPS)))
+
     @property
     def factor(self) -> float:
         """How many strips of rows each strip stands for."""
         return self.aggregations.factor if isinstance(self.aggregations, Thinned) else 1.0
+
+    @property
+    def whole(self) -> tuple[int, ...]:
+        """Vertices, also of strips that others stand for."""
+        return self.aggregations.whole if isinstance(self.aggregations, Thinned) else self.vertices
 
     def with_orders(self, orders: Iterable[str]) -> Self:
         """This workload with other orders of the layers."""

@@ -91,7 +91,7 @@ def test_what_is_far_too_long_is_not_counted(monkeypatch):
 def test_length_does_not_depend_on_the_number_of_strips():
     network = Network.of_widths([100, 128, 47])
     lengths = {program_length(network, PRESETS["vcu128"], (vertices,) * 3, ("load", "train"))
-               for vertices in (100_000, 300_000, 2_449_029)}
+               for vertices in (100_000, 300_000, 2_449_029, 100_000_000)}
     assert len(lengths) == 1 and lengths.pop() < 400
 
 
