@@ -213,7 +213,7 @@ def test_a_project_only(build, synthesis, tmp_path, board, option, tools):
     (("arty-a7", "--preset", "demo"), "135 there; -P channel_words="),
     (("kv260", "-P", "channel_words=8388608"), "512 MiB, but the AMD Kria KV260 leaves 256 MiB to "
                                                "them; choose channel_words of at most 4194304"),
-    (("u50", "-P", "weight_rows=65536", "-P", "accumulator_rows=16384"), "all 640 UltraRAM in use"),
+    (("u50", "-P", "weight_rows=65536", "-P", "aggregation_rows=16384"), "all 640 UltraRAM in use"),
 ])
 def test_what_does_not_fit_is_refused_before_anything_is_written(build, tmp_path, arguments,
                                                                  message):

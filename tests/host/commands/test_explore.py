@@ -13,7 +13,7 @@ from hypercast.host.eda import exploration
 from hypercast.host.eda.exploration import Candidate, Exploration, Refusal
 from hypercast.rtl.config import PRESETS
 
-FAST = PRESETS["vcu128"].replace(edge_buffer=8, memory_stalls=False)
+FAST = PRESETS["vcu128"].replace(edge_buffer=16, memory_stalls=False)
 STATISTICS = ("--vertices", "102483,9000,1024", "--edges", "146420,9529", "--features", "602",
               "--classes", "41")
 
@@ -52,7 +52,7 @@ def test_table_and_files(asked, tmp_path):
     result = _run("--board", "vcu128", *STATISTICS, "--hidden", "128", "-P", "planes=4",
                   "-o", str(tmp_path / "best.toml"), "--plot", str(tmp_path / "plot.svg"))
     assert "3 configurations fit" in result.stdout
-    assert "hypercast build --board vcu128 --preset vcu128 -P edge_buffer=8 -P " \
+    assert "hypercast build --board vcu128 --preset vcu128 -P edge_buffer=16 -P " \
            "memory_stalls=false" in result.stdout
     rows = [line for line in result.stdout.splitlines() if "70%" in line or "50%" in line]
     assert len(rows) == 2 and "90%" not in result.stdout

@@ -272,9 +272,9 @@ def test_more_panels_than_an_instruction_takes():
 
 
 def test_more_rows_than_an_instruction_takes():
-    with pytest.raises(CapacityError, match="2097152 vertices, but with dimensions = 1 there must "
-                                            "be fewer than 2097152; raise dimensions"):
-        compile_job(_sized(vertices=2**21), SMALL)
+    with pytest.raises(CapacityError, match="16777216 vertices, but with dimensions = 1 there must "
+                                            "be fewer than 16777216; raise dimensions"):
+        compile_job(_sized(vertices=2**24), SMALL)
 
 
 def test_element_width_of_another_configuration():

@@ -23,7 +23,7 @@ COUNTS = {"streams": 5, "total_rows": 600, "messages": 550, "edges": 900, "total
 NOTED = {
     "test": "89ad7f9f642e",
     "one core": "bde4f6d4eaef",
-    "wide": "26a30f5cfbbc",
+    "wide": "eb8a65d67bcf",
     "slow": "d577da67dcb1",
     "stalls": "e4837674ce65",
     "large": "a86b58d676c5",
