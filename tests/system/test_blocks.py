@@ -6,9 +6,11 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.instruction import IssuedLoop
 from hypercast.host.compiler.lowering import Program
-from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
+from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
+from hypercast.reference.recipe import Recipe
 from hypercast.rtl.isa import DrainSource, Opcode, decode
 from hypercast.rtl.loop import unroll
+from tests.system import test_sampled_training, test_shared_graph, test_steps_in_pieces
 from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
 from tests.system.test_many_strips import CONFIG, graph
 
@@ -92,3 +94,25 @@ def test_features(vertices, features, density, looped):
     training = GraphTraining(graph=graph(vertices, 2, features=features, density=density),
                              config=BLOCKS, hidden=(19,), dropout=0.5)
     training.check()
+
+
+@pytest.mark.parametrize("draw", [None, "nodes"])
+@pytest.mark.parametrize("ahead, resident", [(False, False), (True, False), (True, True)])
+def test_batches(draw, ahead, resident):
+    """Of other numbers of blocks than a step has room for; with features that stay, or not."""
+    network = Network.of_widths([7, 6, 5], orders=AGGREGATE_FIRST if ahead else COMBINE_FIRST)
+    samples = test_sampled_training.samples_of(
+        network, Recipe(), "gcn", draw=draw, vertices=3 * STRIP)[:6]
+    test_sampled_training.check(network, BLOCKS, samples, Recipe(), ahead=ahead, resident=resident)
+
+
+@pytest.mark.parametrize("optimiser", ["sgd", "adam"])
+def test_pieces(optimiser):
+    network, recipe = Network.of_widths([7, 6, 5]), Recipe(optimiser=optimiser)
+    samples = test_sampled_training.samples_of(network, recipe, "gcn", vertices=2 * STRIP)
+    test_steps_in_pieces.check(network, BLOCKS, samples, recipe)
+
+
+@pytest.mark.parametrize("vertices", [2 * BLOCK + 9, 5 * STRIP])
+def test_a_graph_that_devices_share(vertices):
+    test_shared_graph.check(BLOCKS, vertices=vertices)
