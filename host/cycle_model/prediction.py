@@ -164,8 +164,10 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
 def _find_shortages(program: Program, workload: Workload) -> list[CapacityError]:
     """What the configuration has too little of, for a program and what lies in memory."""
     config, emitter = workload.config, program.emitter
-    regions = _lay_out(workload, Vertices.of_layers(
-        workload.whole, config, RowTable(config)))[0].memory.regions
+    regions = emitter.regions
+    if workload.factor > 1:  # these are of some strips only
+        layout, _ = _lay_out(workload, Vertices.of_layers(workload.whole, config, RowTable(config)))
+        regions = layout.memory.regions
     used = [0, 0]
     for name, region in regions.items():
         if name != FEATURES:
