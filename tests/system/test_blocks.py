@@ -99,7 +99,7 @@ def test_features(vertices, features, density, looped):
 @pytest.mark.parametrize("draw", [None, "nodes"])
 @pytest.mark.parametrize("ahead, resident", [(False, False), (True, False), (True, True)])
 def test_batches(draw, ahead, resident):
-    """Of other numbers of blocks than a step has room for; with features that stay, or not."""
+    """Numbers of blocks other than a step has room for; with features that stay, or not."""
     network = Network.of_widths([7, 6, 5], orders=AGGREGATE_FIRST if ahead else COMBINE_FIRST)
     samples = test_sampled_training.samples_of(
         network, Recipe(), "gcn", draw=draw, vertices=3 * STRIP)[:6]
