@@ -67,7 +67,9 @@ def magnitude(value: npt.ArrayLike) -> int:
 
 def bit_length(value: npt.ArrayLike) -> int:
     """Bits of ``magnitude(value)``: every element fits in that many bits plus sign."""
-    return magnitude(value).bit_length()
+    value = np.asarray(value)
+    ends = (int(value.min()), int(value.max())) if value.size else (0,)
+    return max(end if end >= 0 else ~end for end in ends).bit_length()
 
 
 # --- Dropout ------------------------------------------------------------------------------------

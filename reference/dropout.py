@@ -12,6 +12,7 @@ import scipy.sparse
 from hypercast.errors import InputError
 from hypercast.reference.arithmetic import keep_mask
 from hypercast.reference.array_types import BoolArray, IntArray, SparseArray
+from hypercast.reference.row_blocks import row_blocks
 from hypercast.rtl.isa import FACTOR_ONE, KEY_MASK, THRESHOLD_WIDTH
 
 __all__ = ["Dropout"]
@@ -91,4 +92,8 @@ class Dropout:
                 (matrix.data * keep, matrix.indices, matrix.indptr), shape=matrix.shape)
         rows, columns = matrix.shape
         of_rows = np.arange(rows) if ranks is None else ranks
-        return matrix * self.keep(step_key, of_rows[:, None], np.arange(columns)[None, :])
+        kept = np.empty_like(matrix)
+        for some in row_blocks(matrix.shape):
+            kept[some] = matrix[some] * self.keep(
+                step_key, of_rows[some, None], np.arange(columns)[None, :])
+        return kept

@@ -172,7 +172,7 @@ class FixedGnn(FixedPasses):
                      for name, arrays in self.kept.items()}
         self.exponents.load(state.exponents)
         self.rules.momentum_exponents.load(state.momentum_exponents)
-        self.tensors |= weight_operands(self.network, self._width, state)
+        self.tensors.update(weight_operands(self.network, self._width, state))
         self.step = state.step
         self.sample.rows_here.keep(state.older)
 

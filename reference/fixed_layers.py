@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Carries out the nodes of a step graph, in integers or in real numbers."""
 
-import functools
 from collections.abc import Sequence
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import BoolArray, SparseArray
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.float_product import float_product
+from hypercast.reference.row_blocks import row_blocks
 from hypercast.reference.rows import AllRows
 from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term
 from hypercast.reference.tensor import EDGES, Kind, Tensor
@@ -20,8 +20,6 @@ from hypercast.reference.tensor import EDGES, Kind, Tensor
 __all__ = ["Edges", "FixedLayers", "Gradient", "Tensors"]
 
 _ALL_ROWS = AllRows()
-#: Terms of a product's sum at a time: of ``2**30`` each, they add up to ``2**52`` at most.
-_EXACT_TERMS = 1 << 22
 #: Elements of tensors: integers, or the real numbers that they stand for.
 Number = TypeVar("Number", np.int64, np.float64)
 
@@ -39,7 +37,7 @@ class Edges(Protocol):
 class Tensors(Protocol[Number]):
     """The operations of ``FixedTensors`` that layers use; see there."""
 
-    mantissas: dict[Tensor, npt.NDArray[Number] | SparseArray]
+    stored: dict[Tensor, npt.NDArray[Any] | SparseArray]
 
     def base(self, *factors: Tensor) -> int: ...
 
@@ -70,22 +68,39 @@ class Gradient(NamedTuple, Generic[Number]):
     @property
     def reach(self) -> int:
         """Every accumulator would be below ``2**reach`` even if no two terms cancelled."""
-        return self.exponent + bit_length(_product(abs(self.left).T, abs(self.right)))
+        reach = np.zeros_like(self.accumulators)
+        for some in row_blocks(self.right.shape):
+            left, right = (abs(matrix[some].astype(np.int64)) for matrix in (self.left, self.right))
+            reach += _product(left.T, right)
+        return self.exponent + bit_length(reach)
 
 
 def _product(a: npt.NDArray[Number] | SparseArray,
              b: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
     """Exact product of matrices of elements of at most 16 bits.
 
-    A dense product uses the fast BLAS, as a float64 holds the sum of ``_EXACT_TERMS`` products.
+    A dense product uses the fast BLAS, as a float64 holds the sum of ``2**22`` products: they add
+    up to ``2**52`` at most. No more terms are added at a time.
     """
+    number = np.result_type(a, b, np.int64)
     if isinstance(a, scipy.sparse.csr_array | scipy.sparse.csc_array):
-        return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else a @ b)
-    parts: list[npt.NDArray[Number]] = [
-        float_product(a[..., first:first + _EXACT_TERMS].astype(np.float64),
-                      b[first:first + _EXACT_TERMS].astype(np.float64)).astype(np.result_type(a, b))
-        for first in range(0, max(1, a.shape[-1]), _EXACT_TERMS)]
-    return functools.reduce(np.add, parts)
+        product = a @ (b if scipy.sparse.issparse(b) else b.astype(number, copy=False))
+        return np.asarray(product.todense() if scipy.sparse.issparse(product) else product)
+    total = np.zeros((*a.shape[:-1], b.shape[-1]), dtype=number)
+    if a.shape[0] > a.shape[-1]:
+        factor = b.astype(np.float64)
+        for some in row_blocks(a.shape):
+            total[some] = float_product(a[some].astype(np.float64), factor)
+    else:
+        for some in row_blocks(a.T.shape):
+            total += float_product(a[..., some].astype(np.float64),
+                                   b[some].astype(np.float64)).astype(number)
+    return total
+
+
+def _wide(matrix: npt.NDArray[Any] | SparseArray) -> npt.NDArray[Any] | SparseArray:
+    """A matrix whose integers have 64 bits, so that sums of them fit."""
+    return matrix.astype(np.result_type(matrix, np.int64), copy=False)
 
 
 class FixedLayers(Generic[Number]):
@@ -104,10 +119,10 @@ class FixedLayers(Generic[Number]):
 
     def __init__(self, file: Tensors[Number]) -> None:
         self._file: Tensors[Number] = file
-        self._tensors: dict[Tensor, npt.NDArray[Number] | SparseArray] = file.mantissas
+        self._tensors: dict[Tensor, npt.NDArray[Any] | SparseArray] = file.stored
         self.masks: dict[Tensor, BoolArray] = {}
         # Input features as the last training step dropped them.
-        self._dropped: npt.NDArray[Number] | SparseArray | None = None
+        self._dropped: npt.NDArray[Any] | SparseArray | None = None
 
     def take(self, sample: Edges, rows_here: AllRows = _ALL_ROWS) -> None:
         """Use the edges of another ``Sample``, and its ``rows_here``."""
@@ -141,7 +156,7 @@ class FixedLayers(Generic[Number]):
                         self._tensors[term.rows], step_key, self._rows_here.ranks)
             base, sums = self._sum(node)
             if node.bias:
-                sums = sums + self._file.bias(
+                sums += self._file.bias(
                     node.bias, base + (node.scale.exponent if node.scale else 0))
             if node.relu or node.mask_read:
                 sums *= self._mask(node, sums, step_key)
@@ -169,11 +184,11 @@ class FixedLayers(Generic[Number]):
         """Accumulators of a term alone."""
         rows = self._rows(term.rows, term.dropout)
         if term.op == Op.ADD:
-            return self._root_weight * rows
+            return _wide(rows) * self._root_weight
         if term.op == Op.AGGREGATE:
             return _product(
                 self._edges[node.backward, node.layer], self._rows_here.with_neighbours(
-                    rows, transposed=node.backward, name=term.rows,
+                    _wide(rows), transposed=node.backward, name=term.rows,
                     exponent=self._file.base(term.rows)))
         assert term.weights, f"{term.rows} is multiplied by nothing"
         weights = self._tensors[term.weights]

@@ -25,6 +25,7 @@ from hypercast.reference.fixed_tensors import FixedTensors
 from hypercast.reference.metrics import LOSS_UNIT, Metrics
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import BINARY_CROSS_ENTROPY, Recipe
+from hypercast.reference.row_blocks import row_blocks
 from hypercast.reference.sample import Sample
 from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Kind, Pass, Tensor
@@ -54,7 +55,7 @@ class FixedPasses:
 
     Attributes
     ----------
-    tensors : dict
+    tensors : MantissaFile
         Mantissas by name, as last computed: A (edge weights, of layer 1), X (features); of layer 2,
         say, W2 and b2 (operands), T2 (features times weights) or M2 (aggregated features), H2
         (hidden features, the dropped ones zero), Z2 (logits, of the last layer); gradients dT2 or
@@ -185,8 +186,11 @@ class FixedPasses:
         source = Tensor(Kind.LOGITS, len(self.network.layers), during)
         several = self.recipe.loss == BINARY_CROSS_ENTROPY
         loss = sigmoid_gradient if several else softmax_gradient
-        return loss(self.tensors[source], self.sample.labels, self.exponents.loss_shift(source),
-                    self.sample.loss_weights)
+        sample, logits = self.sample, self.tensors[source]
+        shift = self.exponents.loss_shift(source)
+        blocks = [loss(logits[some], sample.labels[some], shift, sample.loss_weights[some])
+                  for some in row_blocks(logits.shape)]
+        return LossRow(*map(np.concatenate, zip(*blocks, strict=True)))
 
     def backward(self, rows: LossRow) -> None:
         """All gradients, from the ``LossRow`` of a training step's logits."""

@@ -5,10 +5,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import TypeVar
 
+import numpy as np
+
 from hypercast.reference.arithmetic import align, bit_length, requantize
 from hypercast.reference.array_types import IntArray, IntMatrix
 from hypercast.reference.dropout import Dropout
 from hypercast.reference.exponents import ExponentFile
+from hypercast.reference.mantissa_file import MANTISSA, MantissaFile
+from hypercast.reference.row_blocks import row_blocks
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl.config import Config
 from hypercast.rtl.isa import FACTOR_WIDTH, MINIMUM_EXPONENT
@@ -38,8 +42,10 @@ class FixedTensors:
 
     Attributes
     ----------
-    mantissas : dict
+    mantissas : MantissaFile
         By tensor.
+    stored : dict
+        The same arrays, unless sparse, with 16 bits.
     exponents : ExponentFile
         Exponents of the tensors.
     saturations : collections.Counter
@@ -48,7 +54,8 @@ class FixedTensors:
 
     def __init__(self, element_width: int, headroom: Callable[[Tensor], int],
                  entry_of: Callable[[Tensor], Tensor], *, restarts: bool = False) -> None:
-        self.mantissas: dict[Tensor, IntMatrix] = {}
+        self.mantissas = MantissaFile()
+        self.stored: dict[Tensor, IntMatrix] = self.mantissas.data
         width = Config(element_width=element_width).accumulator_width
         self.exponents = ExponentFile(element_width, width, headroom, entry_of)
         self.saturations: Counter[Tensor] = Counter()
@@ -119,8 +126,16 @@ class FixedTensors:
             self._put(name, self.mantissas[name] * dropout.multiplier, FACTOR_WIDTH)
 
     def _put(self, name: Tensor, sums: IntArray, shift: int) -> None:
-        self.mantissas[name], saturated = requantize(sums, shift, self._width)
-        self.saturations[name] += saturated
+        self.saturations[name] += self._round(name, sums, shift)
+
+    def _round(self, name: Tensor, sums: IntArray, shift: int) -> int:
+        """Round a tensor's values, and count those that saturate."""
+        values, saturations = np.empty(sums.shape, dtype=MANTISSA), 0
+        for some in row_blocks(sums.shape):
+            values[some], saturated = requantize(sums[some], shift, self._width)
+            saturations += saturated
+        self.mantissas[name] = values
+        return saturations
 
     def calibrate(self, name: Tensor, bits: int, base: int) -> None:
         """Choose the exponent of a result from its own size, in a program that is calibrated.
@@ -146,6 +161,5 @@ class FixedTensors:
             if self._restarts:
                 raise _TooLowError
             for other in self._stored[entry]:
-                self.mantissas[other], _ = requantize(
-                    self.mantissas[other], self.exponents[name] - before, self._width)
+                self._round(other, self.mantissas[other], self.exponents[name] - before)
         self._stored.setdefault(entry, []).append(name)

@@ -36,19 +36,19 @@ class _FloatTensors:
     """Stands for ``FixedTensors``: values are kept unrounded, with exponent 0."""
 
     def __init__(self, values: dict[Tensor, FloatMatrix]) -> None:
-        self.mantissas = values
+        self.stored = values
 
     def base(self, *factors: Tensor) -> int:
         return 0
 
     def bias(self, name: Tensor, base: int) -> FloatArray:
         # The layers are told of a power of two in a base, which is 0 in all but a linear layer's.
-        found: FloatArray = np.ldexp(self.mantissas[name], -base)
+        found: FloatArray = np.ldexp(self.stored[name], -base)
         return found
 
     def store(self, name: Tensor, sums: FloatArray, base: int,
               dropout: Dropout | None = None) -> None:
-        self.mantissas[name] = sums * (dropout.scale if dropout else 1.0)
+        self.stored[name] = sums * (dropout.scale if dropout else 1.0)
 
 
 def float_step(network: Network, parameters: Mapping[Tensor, FloatArray], adjacency: SparseArray,

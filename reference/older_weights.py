@@ -81,12 +81,12 @@ class OlderWeightsGnn(FixedGnn):
         entries = {self.network.exponent_entry(name): one.exponent for name, one in older.items()
                    if self.versions[name]}
         self._begun = {**begun, **{entry: (value, None) for entry, value in entries.items()}}
-        self.tensors |= {name: one.values for name, one in older.items()}
+        self.tensors.update({name: one.values for name, one in older.items()})
         try:
             sums = super().step_sums()
         finally:
             self._begun = begun
-            self.tensors |= newest
+            self.tensors.update(newest)
         return replace(sums, entries={**sums.entries, **{entry: begun[entry] for entry in entries}})
 
     def update(self, sums: StepSums) -> None:

@@ -56,7 +56,7 @@ class ReferencePasses(Passes):
         passes.exponents.load(oracle.exponents.entries() if entries is None else entries)
         for name, values in ((EDGES, sample.edge_exponent), (FEATURES, sample.features.exponent)):
             passes.exponents[name] = values
-        passes.tensors |= {name: oracle.tensors[name] for name in oracle.kept}
+        passes.tensors.update({name: oracle.tensors[name] for name in oracle.kept})
         for name, older in (weights or {}).items():
             passes.tensors[name], passes.exponents[name] = older
         passes.begin()
