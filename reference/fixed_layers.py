@@ -11,7 +11,9 @@ import scipy.sparse
 from hypercast.reference.arithmetic import bit_length
 from hypercast.reference.array_types import BoolArray, SparseArray
 from hypercast.reference.dropout import Dropout
+from hypercast.reference.edge_kernels import add_neighbours
 from hypercast.reference.float_product import float_product
+from hypercast.reference.mantissa_file import MANTISSA
 from hypercast.reference.row_blocks import row_blocks
 from hypercast.reference.rows import AllRows
 from hypercast.reference.step_graph import Node, Op, ParameterGradient, Term
@@ -77,15 +79,23 @@ class Gradient(NamedTuple, Generic[Number]):
 
 def _product(a: npt.NDArray[Number] | SparseArray,
              b: npt.NDArray[Number] | SparseArray) -> npt.NDArray[Number]:
-    """Exact product of matrices of elements of at most 16 bits.
+    """Exact product of matrices of elements of at most 16 bits; edge weights may have more.
 
     A dense product uses the fast BLAS, as a float64 holds the sum of ``2**22`` products: they add
-    up to ``2**52`` at most. No more terms are added at a time.
+    up to ``2**52`` at most. No more terms are added at a time. ``check_accumulators`` has proved
+    that the terms of sums over edges add up to less.
     """
     number = np.result_type(a, b, np.int64)
+    if isinstance(a, scipy.sparse.csr_array) and b.dtype.kind == "i" and not \
+            scipy.sparse.issparse(b):
+        assert bit_length(b) < 8 * MANTISSA.itemsize, "rows have wider mantissas"
+        sums = np.empty((a.shape[0], b.shape[1]), dtype=number)
+        add_neighbours(a.indptr.astype(np.int64), a.indices.astype(np.int32, copy=False), a.data,
+                       np.ascontiguousarray(b, dtype=MANTISSA), sums)
+        return sums
     if isinstance(a, scipy.sparse.csr_array | scipy.sparse.csc_array):
-        product = a @ (b if scipy.sparse.issparse(b) else b.astype(number, copy=False))
-        return np.asarray(product.todense() if scipy.sparse.issparse(product) else product)
+        return np.asarray((a @ b).todense() if scipy.sparse.issparse(b) else
+                          a @ b.astype(number, copy=False))
     total = np.zeros((*a.shape[:-1], b.shape[-1]), dtype=number)
     if a.shape[0] > a.shape[-1]:
         factor = b.astype(np.float64)
@@ -96,11 +106,6 @@ def _product(a: npt.NDArray[Number] | SparseArray,
             total += float_product(a[..., some].astype(np.float64),
                                    b[some].astype(np.float64)).astype(number)
     return total
-
-
-def _wide(matrix: npt.NDArray[Any] | SparseArray) -> npt.NDArray[Any] | SparseArray:
-    """A matrix whose integers have 64 bits, so that sums of them fit."""
-    return matrix.astype(np.result_type(matrix, np.int64), copy=False)
 
 
 class FixedLayers(Generic[Number]):
@@ -184,11 +189,11 @@ class FixedLayers(Generic[Number]):
         """Accumulators of a term alone."""
         rows = self._rows(term.rows, term.dropout)
         if term.op == Op.ADD:
-            return _wide(rows) * self._root_weight
+            return rows.astype(np.result_type(rows, np.int64)) * self._root_weight
         if term.op == Op.AGGREGATE:
             return _product(
                 self._edges[node.backward, node.layer], self._rows_here.with_neighbours(
-                    _wide(rows), transposed=node.backward, name=term.rows,
+                    rows, transposed=node.backward, name=term.rows,
                     exponent=self._file.base(term.rows)))
         assert term.weights, f"{term.rows} is multiplied by nothing"
         weights = self._tensors[term.weights]
