@@ -152,7 +152,7 @@ def _edit(random: Random, sections: dict[str, Any], problem: Problem) -> str:
         case _:
             key, choices = random.choice((
                 ("schedule", ("SNO", "SO", "FBP", "1F1B", "GPipe", "paths")),
-                ("pieces", (-1, 0, 1, 3, 4, 34, 35, 10**20)),
+                ("units", (-1, 0, 1, 3, 4, 34, 35, 10**20)),
                 ("split", ([1, 1, 1], [2, 1, 1], [0, 1], [1] * 9))))
             sections["plan"][key] = random.choice(choices)
     return f"[shares.{share}] {sections['shares'].get(share)}, [plan] {sections['plan']}"

@@ -15,11 +15,11 @@ from hypercast.host.description.device import Device
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 from hypercast.rtl.isa import ADDRESS_WIDTH
 
-__all__ = ["MOST_BOARDS", "NO_OVERLAP", "PIECES", "ROWS", "Board", "board_of"]
+__all__ = ["MOST_BOARDS", "NO_OVERLAP", "RESULTS", "ROWS", "Board", "board_of"]
 
 #: When what a board has made leaves it: row by row while it is made; as a whole, while the board
 #: computes something else; or as a whole, while the board waits.
-ROWS, PIECES, NO_OVERLAP = _TRANSFERS = ("rows", "pieces", "waiting")
+ROWS, RESULTS, NO_OVERLAP = _TRANSFERS = ("rows", "results", "waiting")
 
 #: Boards of a cluster.
 MOST_BOARDS = 1024
@@ -55,7 +55,7 @@ class Board:
     host : ClusterLink
         The way to its host.
     transfers : str
-        When results leave it: ``ROWS``, ``PIECES`` or ``NO_OVERLAP``.
+        When results leave it: ``ROWS``, ``RESULTS`` or ``NO_OVERLAP``.
     device : str, optional
         What trains in its place, as ``Device`` has it; what the training's description says if not
         given.
@@ -196,5 +196,5 @@ def _clock(kind: str, config: Config) -> float:
 def _way_out(kind: str) -> tuple[ClusterLink, str]:
     """The way from a kind of board to its host, and when it can be gone."""
     if kind in HBM_BOARDS:
-        return _PCIE, PIECES
+        return _PCIE, RESULTS
     return (_SERIAL, NO_OVERLAP) if kind in SERIAL_BOARDS else (_MAPPED, NO_OVERLAP)

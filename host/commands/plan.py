@@ -119,7 +119,7 @@ def _of_numbers(description: "Description", cluster: "Cluster", vertices: tuple[
 
 def _document(plan: "Plan") -> dict[str, object]:
     return {"strategy": plan.strategy, "scheme": plan.scheme, "schedule": plan.schedule,
-            "pieces": plan.units, "seconds": plan.seconds, "memory": dict(plan.memory),
+            "units": plan.units, "seconds": plan.seconds, "memory": dict(plan.memory),
             "traffic": plan.traffic, "staleness": plan.staleness, "split": plan.split,
             "trains": plan.trains,
             "shares": [{key: value for key, value in vars(share).items() if value is not None}

@@ -19,8 +19,8 @@ from hypercast.rtl.isa import Bypass
 __all__ = ["Operands", "Use"]
 
 #: A panel of a block of a tensor: that tensor, the panel, and the block's first row.
-Part: TypeAlias = tuple[Tensor, int, int]
-#: Rows of a part: the row table's entry of its vertices, the first of them, and how many.
+_BlockPanel: TypeAlias = tuple[Tensor, int, int]
+#: Rows of such a panel: the row table's entry of its vertices, the first of them, and how many.
 _Rows: TypeAlias = tuple[int, int, int]
 
 
@@ -71,14 +71,14 @@ class Operands:
     bypass: BypassMap
     following: Sequence[Vertices] = ()
     tiling: Tiling = PLAIN
-    # Parts in the operand buffer, to their rows.
-    _present: dict[Part, _Rows] = field(default_factory=dict)
-    _resident: dict[Part, _Rows] = field(default_factory=dict)
+    # Panels in the operand buffer, to their rows.
+    _present: dict[_BlockPanel, _Rows] = field(default_factory=dict)
+    _resident: dict[_BlockPanel, _Rows] = field(default_factory=dict)
     # What several instructions wrote, each some rows: nothing follows the last of them.
     _windowed: set[Name] = field(default_factory=set)
 
     def parts(self, name: Tensor, panels: Iterable[int],
-              strip: Strip | None = None) -> tuple[Part, ...]:
+              strip: Strip | None = None) -> tuple[_BlockPanel, ...]:
         """Names of panels of a tensor, of all blocks of rows or of a strip."""
         blocks = self.vertices_of(name).blocks(strip)
         return tuple((name, panel, each.first) for panel in panels for each in blocks)
@@ -149,8 +149,8 @@ class Operands:
         offset = (run.first - run.start) * stride
         return self._share(name, fields, parts, offset, stride, fill=run.fill)
 
-    def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[Part, ...], offset: int,
-               stride: int, *, fill: bool) -> Use:
+    def _share(self, name: Tensor, fields: dict[str, int], parts: tuple[_BlockPanel, ...],
+               offset: int, stride: int, *, fill: bool) -> Use:
         """A part of a left operand that does not fit, in the operand buffer.
 
         Whatever else of the matrix was there is not there any more.
@@ -227,6 +227,6 @@ class Operands:
         return () if self._windowed.intersection(names) else names
 
 
-def _entries(parts: Iterable[Part]) -> tuple[Name, ...]:
+def _entries(parts: Iterable[_BlockPanel]) -> tuple[Name, ...]:
     """Names of the places of parts in the operand buffer."""
     return tuple(("operand", *part) for part in parts)

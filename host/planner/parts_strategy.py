@@ -48,8 +48,8 @@ def _evaluate(name: str, key: str,
     samples = key == MICRO_BATCHES
     units = problem.micro_batches if samples else 1
     if given.units not in (None, units):
-        raise DescriptionError(f"[plan] pieces must be {units} for {name}, not {given.units}; "
-                               f"correct it", "plan", "pieces")
+        raise DescriptionError(f"[plan] units must be {units} for {name}, not {given.units}; "
+                               f"correct it", "plan", "units")
     for section, own, layers, amount in given.shares:
         if len(own) != 1 or layers != problem.numbers:
             raise DescriptionError(f"[{section}] must have one board and all layers, 1 to "

@@ -32,7 +32,7 @@ def _evaluate(discipline: Discipline, problem: Problem, given: GivenPlan) -> Pla
     if not (1 <= units <= most if discipline.chunked else units == problem.micro_batches):
         wanted = f"1 to {most}, the vertices" if discipline.chunked else \
             f"{problem.micro_batches}, the micro-batches of a step"
-        raise DescriptionError(f"[plan] pieces must be {wanted}, not {units}", "plan", "pieces")
+        raise DescriptionError(f"[plan] units must be {wanted}, not {units}", "plan", "units")
     _check_layers(problem, given, units)
     count = sum(len(share.boards) for share in given.shares)
     if discipline.versions == 2 and problem.micro_batches < count:

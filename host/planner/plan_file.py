@@ -25,7 +25,7 @@ _SECTIONS = ("plan", "training", "shares")
 _COUNT = Annotated[int, Within(1, (1 << 31) - 1)]
 #: A smaller share of a graph has no vertex.
 _PART = Annotated[float, Within(1e-9, 1)]
-_PLAN_HINTS = {"strategy": str, "schedule": str, "pieces": _COUNT, "split": tuple[_COUNT, ...]}
+_PLAN_HINTS = {"strategy": str, "schedule": str, "units": _COUNT, "split": tuple[_COUNT, ...]}
 _TRAINING_HINTS = {"vertices": tuple[int, ...], "edges": tuple[int, ...],
                    "layers": tuple[str, ...], "boards": tuple[str, ...], "micro_batches": int}
 _SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[_COUNT, ...], "in_flight": _COUNT,
@@ -34,7 +34,7 @@ _SHARE_HINTS = {"boards": tuple[str, ...], "layers": tuple[_COUNT, ...], "in_fli
 
 def plan_text(problem: Problem, plan: Plan) -> str:
     """A plan as a TOML file, which ``load_plan`` reads."""
-    chosen: dict[str, Any] = {"strategy": plan.strategy, "pieces": plan.units}
+    chosen: dict[str, Any] = {"strategy": plan.strategy, "units": plan.units}
     if plan.schedule:
         chosen["schedule"] = plan.schedule
     if plan.split:
@@ -82,7 +82,7 @@ def plan_boards(path: Path) -> int:
 def plan_divisions(path: Path) -> list[int]:
     """Into how many parts, or chunks, the plan in a file may divide a whole graph; as above."""
     return _of_file(path, lambda values: sorted(
-        {_boards_of(values), values.plan.get("pieces", 1)} - {1}))
+        {_boards_of(values), values.plan.get("units", 1)} - {1}))
 
 
 def plan_of_sections(sections: Mapping[str, Any], problem: Problem) -> Plan:
@@ -145,7 +145,7 @@ def _plan_of(values: _Values, problem: Problem) -> Plan:
     shares = _shares(values.shares, problem, strategy)
     try:
         found = strategy.evaluate(problem, GivenPlan(
-            given.get("schedule"), given.get("pieces"), shares))
+            given.get("schedule"), given.get("units"), shares))
     except DescriptionError:
         raise
     except ValueError as error:

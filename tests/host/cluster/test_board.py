@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypercast.boards.hbm_board import HBM_BOARDS
 from hypercast.boards.serial_board import SERIAL_BOARDS
 from hypercast.boards.zynq_board import ZYNQ_BOARDS
-from hypercast.host.cluster.board import NO_OVERLAP, PIECES, ROWS, board_of
+from hypercast.host.cluster.board import NO_OVERLAP, RESULTS, ROWS, board_of
 from hypercast.host.cluster.description import load_cluster
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.rtl.config import PRESETS
@@ -32,7 +32,7 @@ def test_boards_of_a_group_differ_by_name_alone(kind):
 
 def test_boards_have_the_memory_clock_and_host_of_their_kind():
     fast, slow = (load_cluster(name).boards[0] for name in ("vcu128-2", "ulx3s-2"))
-    assert (fast.memory, fast.clock, fast.transfers) == (8 << 30, 250e6, PIECES)
+    assert (fast.memory, fast.clock, fast.transfers) == (8 << 30, 250e6, RESULTS)
     assert (slow.clock, slow.transfers) == (50e6 / 16, NO_OVERLAP)  # folded
     assert slow.memory == 2 * 16 * slow.config.channel_words * slow.config.word_width // 8
 
@@ -66,7 +66,7 @@ def test_channels_are_as_large_as_fits(kind, gigabytes):
 
 
 @given(st.sampled_from(KINDS), st.floats(1e-3, 1e5), st.floats(1e-3, 1e4), st.floats(0, 1e4),
-       st.sampled_from([ROWS, PIECES, NO_OVERLAP]))
+       st.sampled_from([ROWS, RESULTS, NO_OVERLAP]))
 def test_what_is_given_is_taken(kind, megahertz, gigabits, microseconds, transfers):
     [board] = board_of("a", {
         "board": kind, "megahertz": megahertz, "host_gigabits": gigabits,
@@ -92,7 +92,7 @@ def test_presets_and_fields_are_of_the_chip():
     ({"board": "u50", "device": "rtl,rtl"}, "device", "device must be one .*, not 'rtl,rtl'$"),
     ({"board": "u50", "device": "fpga"}, "device", "device must be one .*, not 'fpga'$"),
     ({"board": "u50", "transfers": "some"}, "transfers",
-     "transfers must be rows, pieces or waiting, not 'some'$"),
+     "transfers must be rows, results or waiting, not 'some'$"),
     ({"board": "u50", "gigabytes": 1.0, "channel_words": 64}, "gigabytes",
      "has gigabytes and channel_words, which are the same memory; leave one out$"),
     ({"board": "u50", "count": 1025}, "count", "count must be"),

@@ -359,10 +359,10 @@ def test_shares_of_boards_that_are_done_at_once(seconds):
 
 
 def test_schedules_of_boards_that_send_row_by_row():
-    rows, pieces = (cluster(1, 1, transfers=transfers).boards for transfers in ("rows", "pieces"))
+    rows, results = (cluster(1, 1, transfers=transfers).boards for transfers in ("rows", "results"))
     assert schedules_for(stages_of(rows, ((0,), (0,)), ((1,), (1,)))) == (
         "1F1B", "FBP", "SNO", "SO")
-    mixed = (rows[0], pieces[1])
+    mixed = (rows[0], results[1])
     assert schedules_for(stages_of(mixed, ((0,), (0,)), ((1,), (1,)))) == ("SNO", "SO")
 
 

@@ -49,7 +49,7 @@ def test_what_stands_in_a_file():
     assert f"{plan.seconds * 1e3:.6g} ms" in lines[0]
     assert lines[1] == "# Stale: none."
     assert sections_of(plan) == {
-        "plan": {"strategy": "BaPipe", "pieces": 6, "schedule": "SNO"},
+        "plan": {"strategy": "BaPipe", "units": 6, "schedule": "SNO"},
         "training": {
             "vertices": [50, 30, 20, 10], "edges": [70, 60, 40], "micro_batches": 6,
             "layers": ["8 to 6, combine_first", "6 to 4, combine_first", "4 to 3, combine_first"],
@@ -120,8 +120,8 @@ def refused(plan, problem=SAMPLES, **changes):
 @pytest.mark.parametrize(("changes", "text", "place"), [
     ({"plan__schedule": "2F2B"}, "schedule must be one of 1F1B, FBP, SNO, SO, paths, GPipe, not "
                                  "2F2B", ("plan", "schedule")),
-    ({"plan__pieces": 5}, "pieces must be 6, the micro-batches of a step, not 5",
-     ("plan", "pieces")),
+    ({"plan__units": 5}, "units must be 6, the micro-batches of a step, not 5",
+     ("plan", "units")),
     ({"plan__split": [1, 1]}, "[plan] split: the network has 3 layers", ("plan", "split")),
     ({"training__layers": ["x" * 99]}, "[training] layers is ['" + "x" * 58 + " ... "
      + "x" * 13 + "'], but that of this network is ['8 to 6", ("training", "layers")),
@@ -192,13 +192,13 @@ def test_boards_of_a_stage_take_turns():
 def test_chunks_are_no_more_than_vertices():
     plan = pipeline(GRAPH, gnnpipe.DISCIPLINE, "GPipe", chunks=100)
     assert plan_of_sections(sections_of(plan, GRAPH), GRAPH) == plan
-    error = refused(plan, GRAPH, plan__pieces=101)
-    assert "pieces must be 1 to 100, the vertices, not 101" in str(error)
-    assert "pieces must be 1 to 2147483647, not 0" in str(refused(plan, GRAPH, plan__pieces=0))
+    error = refused(plan, GRAPH, plan__units=101)
+    assert "units must be 1 to 100, the vertices, not 101" in str(error)
+    assert "units must be 1 to 2147483647, not 0" in str(refused(plan, GRAPH, plan__units=0))
 
 
 @pytest.mark.parametrize(("changes", "text"), [
-    ({"plan__pieces": 5}, "pieces must be 6 for samples in parallel, not 5; correct it"),
+    ({"plan__units": 5}, "units must be 6 for samples in parallel, not 5; correct it"),
     ({"plan__schedule": "SNO"}, "[plan] has a schedule, which says nothing of samples"),
     ({"shares__1__micro_batches": 5}, "micro_batches of all shares must sum up to 6, not 7"),
     ({"shares__1__micro_batches": 0}, "micro_batches must be 1 to 2147483647, not 0"),
@@ -226,7 +226,7 @@ def test_parts_that_make_no_sense(plan):
     sections = sections_of(plan, GRAPH)
     sections["shares"]["1"]["part"] = 0.4995  # within what people write
     assert plan_of_sections(sections, GRAPH).shares[0].part == 0.4995
-    assert "pieces must be 1 for" in str(refused(plan, GRAPH, plan__pieces=2))
+    assert "units must be 1 for" in str(refused(plan, GRAPH, plan__units=2))
     on_samples = sections | {"training": sections_of(pipeline())["training"]}
     with pytest.raises(DescriptionError, match="works on the whole graph; leave --sampler out"):
         plan_of_sections(on_samples, SAMPLES)

@@ -98,7 +98,7 @@ def setting(section, key, value):
 @pytest.mark.parametrize(("change", "text"), [
     (setting("plan", "strategy", "magic"), "strategy must be one of"),
     (setting("plan", "schedule", "2F2B"), "schedule must be one of"),
-    (setting("plan", "pieces", 3), "pieces must be"),
+    (setting("plan", "units", 3), "units must be"),
     (setting("plan", "speed", 3), r"\[plan\] has no speed"),
     (setting("training", "vertices", [7]), "another graph, so plan anew"),
     (setting("training", "layers", ["24 to 8, linear"]), "another network, so plan anew"),
@@ -153,7 +153,7 @@ def test_parts_have_to_be_the_whole(found):
     for change, expected in ((setting("shares.1", key, value), text),
                              (setting("shares.1", key, 0), f"{key} must be "),
                              (setting("plan", "schedule", "SNO"), "has a schedule, which says"),
-                             (setting("plan", "pieces", 77), "pieces must be"),
+                             (setting("plan", "units", 77), "units must be"),
                              (setting("shares.1", "in_flight", 1), "has in_flight, which says"),
                              (setting("shares.1", "layers", [1]), "all layers")):
         with pytest.raises(DescriptionError, match=expected):

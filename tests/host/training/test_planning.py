@@ -180,8 +180,8 @@ def test_chunks_go_through_layers(tmp_path):
     assert assignment.runs == (range(1, 2), range(2, 5))
     for old, new, text in (
             ('"GPipe"', '"SNO"', r"GNNPipe .* cannot be trained"),
-            ("pieces = 8", f"pieces = {GRAPH.vertices + 1}", "pieces must be 1 to "),
-            ("pieces = 8", "pieces = 0", "pieces must be 1 to ")):
+            ("units = 8", f"units = {GRAPH.vertices + 1}", "units must be 1 to "),
+            ("units = 8", "units = 0", "units must be 1 to ")):
         content = plan_text(problem, evaluate(
             problem, gnnpipe.DISCIPLINE, stages, "GPipe", chunks=8))
         assert old in content
@@ -274,7 +274,7 @@ def test_a_step_has_no_more_micro_batches_than_there_are_samples():
     ("[shares.1]\nboards = true", ", line 2: .* boards must be a text"),
     ("[shares.1]\nboards = 2020-01-02", ", line 2: .* boards must be a text"),
     ("[shares.1]\nboards = ''", ", line 2: .* boards is empty"),
-    ("[shares.1]\nboards = 'a'\n[plan]\npieces = 1.5", ", line 4: .* pieces must be a whole"),
+    ("[shares.1]\nboards = 'a'\n[plan]\nunits = 1.5", ", line 4: .* units must be a whole"),
 ])
 @pytest.mark.parametrize("reading", [plan_boards, plan_divisions])
 def test_what_is_no_plan(tmp_path, reading, text, message):

@@ -71,7 +71,7 @@ def divided(gigabits, **settings):
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-@pytest.mark.parametrize("transfers", ["pieces", "waiting"])
+@pytest.mark.parametrize("transfers", ["results", "waiting"])
 @pytest.mark.parametrize("gigabits", [1e-3, 1000])
 def test_seconds_of_a_step(hidden, transfers, gigabits):
     """Stale rows cross while boards compute, if boards do not wait; else one comes after another.
@@ -99,7 +99,7 @@ def test_seconds_of_a_step(hidden, transfers, gigabits):
     route = training.cluster.route(*boards[:2])
     passing = 900 * row / route.bandwidth
     assert plan.seconds == pytest.approx(
-        max(computing, passing) if hidden and transfers == "pieces"
+        max(computing, passing) if hidden and transfers == "results"
         else computing + passing + len(training.exchanges) * route.latency)
     assert (plan.strategy, plan.staleness, plan.assignment.smoothing) == (
         ("PipeGCN", "halos, 1 epoch", 0.0) if hidden else ("graph in parallel", EXACT, None))
