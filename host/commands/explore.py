@@ -147,7 +147,8 @@ def _document(one: "Candidate", preset: str) -> dict[str, object]:
     return {"configuration": one.config.to_dict(), "hash": f"{one.config.hash:#010x}",
             "options": f"--preset {preset} {_options(one.config, preset)}".strip(),
             "cycles": one.cycles, "seconds": one.seconds, "shares": one.shares,
-            "orders": one.orders, "estimated_joules": one.joules,
+            "orders": one.orders, "slowdowns": [*map(str, one.slowdowns)],
+            "estimated_joules": one.joules,
             "estimated_energy": one.energy}
 
 
@@ -164,6 +165,8 @@ def _print(best: Sequence["Candidate"], target: "Target", count: int, preset: st
         f"{target.name}: {count} configurations fit; none is faster in less room than these")
     click.echo(f"buffers: {', '.join(BUFFERS)}; shares are estimated; * an estimate, see "
                f"docs/explore.md")
+    for slowdown in best[0].slowdowns:
+        click.echo(f"the first is slower than it could be: {slowdown}")
     click.echo("to build the first: " + " ".join(filter(None, (
         f"hypercast build --board {target.name} --preset {preset}",
         _options(best[0].config, preset)))))

@@ -2,8 +2,8 @@
 """Looks for the configuration of a board on which a training step takes least time.
 
 Shapes (lanes, cores, planes, ejection ports) are tried one by one, and then, for the best of them,
-the sizes of buffers are doubled and halved as long as that gains something. Cycles are the cycle
-model's, area is the area model's.
+the sizes of buffers are doubled and halved as long as that gains something. Tables that are too
+small for a faster program are enlarged. Cycles are the cycle model's, area is the area model's.
 """
 
 import itertools
@@ -40,7 +40,7 @@ BUFFERS = ("operand_words", "accumulator_rows", "aggregation_rows", "bypass_rows
 #: Fields that are raised where a step does not fit.
 _CAPACITIES = ("weight_rows", "channel_words", "program_rows", "tensors")
 #: Fields that decide the sizes of memories.
-_SIZES = (*BUFFERS, *_CAPACITIES)
+_SIZES = (*BUFFERS, *_CAPACITIES, "row_counts")
 #: What the estimates grow with, whatever a configuration is: memories may become another kind of
 #: RAM where they are larger.
 _LOGIC = ("LUT", "flip-flop", "DSP")
@@ -68,6 +68,8 @@ class Candidate:
         Estimated joules of a step, by what they are spent on.
     orders : tuple of str
         Orders of the layers' products.
+    slowdowns : tuple of CapacityError
+        As of its ``Prediction``.
     """
 
     config: Config
@@ -76,6 +78,7 @@ class Candidate:
     shares: dict[str, float]
     energy: dict[str, float]
     orders: tuple[str, ...]
+    slowdowns: tuple[CapacityError, ...] = ()
 
     @property
     def taken(self) -> float:
@@ -227,7 +230,7 @@ class _Search:
             return None
         candidate = Candidate(
             config=config, cycles=prediction.cycles, seconds=seconds, shares=shares,
-            orders=workload.orders,
+            orders=workload.orders, slowdowns=tuple(prediction.slowdowns),
             energy=step_energy(prediction.work, mean_hops(workload), config,
                                external=self._target.external))
         self.found[config.hash] = candidate
@@ -269,7 +272,7 @@ class _Search:
         """
         reason, field, needed = str(shortage), shortage.field, shortage.needed
         if field in _CAPACITIES and field not in self._fixed:
-            sufficient = 1 << (needed - 1).bit_length()
+            sufficient = _sufficient(shortage)
             try:
                 raised = config.replace(**{field: sufficient})
             except ConfigurationError:
@@ -299,21 +302,32 @@ class _Search:
         return workload, prediction, self._target.seconds(prediction.cycles, config)
 
     def improve(self, best: Candidate) -> None:
-        """Double and halve buffers as long as a step takes less time, or the same in less room."""
-        improved = True
-        while improved:
-            improved = False
+        """Double and halve buffers as long as a step takes less time, or the same in less room.
+
+        Tables get the entries with which a program would be faster.
+        """
+        start = None
+        while best is not start:
+            start = best
+            for slowdown in start.slowdowns:
+                best = self._change(best, slowdown.field, _sufficient(slowdown))
             for name, factor in itertools.product(BUFFERS, (2, 0.5)):
-                if name in self._fixed:
-                    continue
-                try:
-                    config = best.config.replace(
-                        **{name: int(_size(best.config, name) * factor)})
-                except ConfigurationError:
-                    continue
-                one = self.consider(config)
-                if one and _better(one, best):
-                    best, improved = one, True
+                best = self._change(best, name, int(_size(best.config, name) * factor))
+
+    def _change(self, best: Candidate, name: str, size: int) -> Candidate:
+        """The candidate with another size of a memory, if that is better, else the ``best``."""
+        if name in self._fixed:
+            return best
+        try:
+            one = self.consider(best.config.replace(**{name: size}))
+        except ConfigurationError:
+            return best
+        return one if one and _better(one, best) else best
+
+
+def _sufficient(shortage: CapacityError) -> int:
+    """The least power of two that is as much as is needed."""
+    return 1 << (shortage.needed - 1).bit_length()
 
 
 def _size(config: Config, name: str) -> int:

@@ -2,10 +2,12 @@
 """The same training step on many configurations, for ``explore``."""
 
 import dataclasses
+import warnings
 from collections.abc import Sequence
 
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job
+from hypercast.host.compiler.memory_map import SlowdownWarning
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph
@@ -56,7 +58,10 @@ class GraphSteps:
         workload = Workload.of_model(self._model, config, edges)
         if self._fastest:
             workload = choose_orders(workload)
-        compile_job(self._model_of(workload.network), config, edges=edges)  # or says what lacks
+        with warnings.catch_warnings():
+            # As a prediction says, too.
+            warnings.simplefilter("ignore", SlowdownWarning)
+            compile_job(self._model_of(workload.network), config, edges=edges)  # or it is refused
         return workload
 
     def _model_of(self, network: Network) -> InitialModel:

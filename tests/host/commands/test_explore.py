@@ -3,11 +3,13 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
+from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.description.description import load_description
 from hypercast.host.eda import exploration
 from hypercast.host.eda.exploration import Candidate, Exploration, Refusal
@@ -72,6 +74,19 @@ def test_json(asked):
     assert [(one["configuration"]["lanes"], one["reason"]) for one in document["refused"]] == [
         (2, "program_rows is 1, but 2 are needed; raise program_rows"),
         *((lanes, f"tensors is 1, but {lanes} are needed; raise tensors") for lanes in (4, 8))]
+
+
+def test_slowdowns_are_said(asked, monkeypatch):
+    slowdown = CapacityError("row_counts is 16, but 50 are needed: so", field="row_counts",
+                             needed=50)
+    slow = replace(_candidate(FAST, 400, 0.8), slowdowns=(slowdown,))
+    plain = exploration.explore
+    monkeypatch.setattr(exploration, "explore", lambda *arguments: replace(
+        plain(*arguments), candidates=[slow, *plain(*arguments).candidates]))
+    assert "the first is slower than it could be: row_counts is 16, but 50 are needed: so\n" in \
+        _run("--board", "vcu128", *STATISTICS).stdout
+    document = json.loads(_run("--board", "vcu128", *STATISTICS, "--json").stdout)
+    assert [one["slowdowns"] for one in document["candidates"]] == [[str(slowdown)], [], []]
 
 
 def test_what_cannot_be_loaded_is_marked(asked):

@@ -37,7 +37,7 @@ def machine(monkeypatch):
     """Cycles fall with lanes, cores and operand words up to 1,024; 512 weight rows are needed."""
     def predict(config):
         require_capacity(config, "weight_rows", 512, "why")
-        return SimpleNamespace(work={}, shortages=[], cycles=1_000_000 // (
+        return SimpleNamespace(work={}, shortages=[], slowdowns=[], cycles=1_000_000 // (
             config.lanes * config.cores * min(config.operand_words, 1_024)))
 
     monkeypatch.setattr(exploration, "predict", lambda workload: predict(workload.config))
@@ -86,6 +86,24 @@ def test_what_is_fixed_stays(machine):
         TARGET, machine, {"lanes": 4, "dimensions": 1, "operand_words": 64}).candidates
     assert {(one.config.lanes, one.config.cores, one.config.operand_words)
             for one in found} == {(4, 2, 64)}
+
+
+@pytest.mark.parametrize("fixed", [{}, {"row_counts": 32}, {"row_counts": 64}])
+def test_tables_are_enlarged_where_that_is_faster(machine, monkeypatch, fixed):
+    """If they may be; else what would help goes with the candidate."""
+    plain = exploration.predict
+
+    def predict(workload):
+        found = plain(workload)
+        lacking = find_shortage(workload.config, "row_counts", 50, "lists would name rows")
+        found.slowdowns = [*filter(None, [lacking])]
+        found.cycles *= 2 if lacking else 1
+        return found
+
+    monkeypatch.setattr(exploration, "predict", predict)
+    best = pareto(explore(TARGET, machine, fixed).candidates)[0]
+    assert best.config.row_counts == fixed.get("row_counts", 64)
+    assert [one.needed for one in best.slowdowns] == [50] * (fixed.get("row_counts") == 32)
 
 
 def test_nothing_fits(machine):
@@ -151,7 +169,7 @@ def test_a_board_without_room_for_what_is_lacking_is_named(machine, monkeypatch)
         config = workload.config
         shortage = config.lanes >= 8 and find_shortage(config, "program_rows", 1500, "why")
         return SimpleNamespace(work={}, cycles=1_000 // config.lanes,
-                               shortages=[shortage] if shortage else [])
+                               shortages=[shortage] if shortage else [], slowdowns=[])
 
     monkeypatch.setattr(exploration, "predict", predict)
     found = explore(replace(TARGET, check=check), machine, {"dimensions": 1})
