@@ -17,7 +17,7 @@ __all__ = ["run"]
 
 _BOARD, _GRAPH, _HIDDEN = "vcu128", "Reddit", 128
 _FIELDS = ("lanes", "dimensions", "planes", "eject", "operand_words", "accumulator_rows",
-           "aggregation_rows", "bypass_rows", "edge_buffer")
+           "aggregation_rows", "bypass_rows")
 
 
 def _title_progress(progress: Callable[[str], None], title: str) -> Callable[[str], None]:

@@ -34,9 +34,9 @@ MakeWorkload: TypeAlias = Callable[[Config], Workload]
 #: Values of the fields that give a chip its shape.
 _SHAPES = {"lanes": (2, 4, 8, 16), "dimensions": (0, 1, 2, 3, 4), "planes": (1, 2, 4),
            "eject": (1, 2, 4)}
-#: Fields that are doubled and halved. The cycle model does not see ``buffer_depth`` and
-#: ``read_buffer``, so these are not varied.
-BUFFERS = ("operand_words", "accumulator_rows", "aggregation_rows", "bypass_rows", "edge_buffer")
+#: Fields that are doubled and halved. The cycle model does not see how long ``buffer_depth``,
+#: ``read_buffer`` and ``edge_buffer`` let others wait, so these are not varied.
+BUFFERS = ("operand_words", "accumulator_rows", "aggregation_rows", "bypass_rows")
 #: Fields that are raised where a step does not fit.
 _CAPACITIES = ("weight_rows", "channel_words", "program_rows", "tensors")
 #: Fields that decide the sizes of memories.
