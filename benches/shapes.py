@@ -18,7 +18,7 @@ from hypercast.benches.random_trainings import (
 from hypercast.benches.trainings import compare_training
 from hypercast.host.compiler.job import Job
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.training.prepare import open_device
 from hypercast.reference.initial_model import InitialModel

@@ -31,7 +31,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.host.runtime.utilisation import utilisation
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.models import MODELS

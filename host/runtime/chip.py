@@ -10,7 +10,8 @@ from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.movement import most_moves
 from hypercast.host.compiler.state import STATE
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.metric_counters import METRIC_COUNTERS, counted_metrics
 from hypercast.host.runtime.state_transfer import read_parameters, write_state
 from hypercast.host.runtime.timeline import Profile

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.link_messages import Case
 from hypercast.host.selftest.program import HALT, load_program

@@ -7,7 +7,8 @@ import numpy as np
 
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import Block
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows

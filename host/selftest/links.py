@@ -13,7 +13,8 @@ import numpy as np
 from hypercast.host.compiler.images import Words
 from hypercast.host.compiler.memory_map import require_capacity
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.selftest.diagnosis import idle_faults, what_stopped
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.link_messages import Case, cases, messages_of, patterns, words_of

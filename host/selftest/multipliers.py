@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from hypercast.host.compiler.packing import pack_rows, unpack_rows
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.selftest.program import HALT, load_program, set_exponents, set_rows
 from hypercast.reference.arithmetic import requantize

@@ -9,7 +9,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.datasets import blocks
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.alone_chip import AloneChip
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.selftest.finding import Finding
 from hypercast.host.training.prepare import prepare

@@ -7,7 +7,7 @@ import pytest
 from hypercast import benches
 from hypercast.benches import random_trainings, shapes
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from tests.system.chips import WIDE
 
 

@@ -10,7 +10,7 @@ from hypercast import benches
 from hypercast.benches import strips
 from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.runtime.comparison import Comparison
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.rtl.config import PRESETS
 from tests.system.chips import WIDE
 

@@ -13,7 +13,8 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime import xdma_channels, xdma_transport
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
-from hypercast.host.runtime.driver import DeviceError, Driver
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.image import Stripes
 from hypercast.host.runtime.memory_access import MemoryAccess
 from hypercast.host.runtime.xdma_transport import open_xdma

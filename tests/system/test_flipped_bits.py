@@ -10,7 +10,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError
+from hypercast.host.runtime.device_errors import DeviceError, DeviceTimeoutError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.limits import group_size

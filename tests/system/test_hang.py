@@ -10,7 +10,8 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.movement import most_moves
 from hypercast.host.runtime.alone_chip import AloneChip
-from hypercast.host.runtime.driver import DeviceError, DeviceTimeoutError, Driver
+from hypercast.host.runtime.device_errors import DeviceError, DeviceTimeoutError
+from hypercast.host.runtime.driver import Driver
 from hypercast.rtl.isa import Opcode, decode
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import CoreSpace, Space

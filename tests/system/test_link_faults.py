@@ -7,7 +7,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.alone_chip import AloneChip
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.rtl.layouts import flit
 from hypercast.rtl.limits import PATIENCE

@@ -8,7 +8,7 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_reset import reset_chip
-from hypercast.host.runtime.driver import DeviceError
+from hypercast.host.runtime.device_errors import DeviceError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.registers import LIMIT_UNIT, Control, register

@@ -12,7 +12,8 @@ from hypercast.benches.trainings import BenchTraining, compare_training
 from hypercast.host.cli import main
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.runtime.alone_chip import AloneChip
-from hypercast.host.runtime.driver import Driver, MismatchError
+from hypercast.host.runtime.device_errors import MismatchError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.runtime.serial.discovery import discover
 from hypercast.host.runtime.serial.serial_transport import SerialTransport

@@ -4,11 +4,13 @@
 It does count training steps, as its program says.
 """
 
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.loaded_program import LoadedProgram
 from hypercast.host.transport.transport import Transport
 from hypercast.rtl.config import INTERFACE_VERSION
-from hypercast.rtl.isa import STEP_KEY_INCREMENT
+from hypercast.rtl.isa import STEP_KEY_INCREMENT, Opcode, encode
 from hypercast.rtl.registers import ALL_CORES, MAGIC, Control, CoreSpace, Space, Status, register
+from tests.host.models import SMALL
 
 
 class FakeChip(Transport):
@@ -102,3 +104,11 @@ class FakeChip(Transport):
 
     def close(self):
         self.closed = True
+
+
+def started(chip, *instructions):
+    """A driver of a chip of configuration ``SMALL`` with a program at row 17."""
+    driver = Driver(chip, SMALL)
+    for row, instruction in enumerate(instructions or [encode(Opcode.HALT)], 17):
+        driver.patch(row, instruction)
+    return driver

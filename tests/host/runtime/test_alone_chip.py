@@ -11,7 +11,7 @@ from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.sample_plan import Capacity
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import compare
-from hypercast.host.runtime.driver import DeviceError, MismatchError
+from hypercast.host.runtime.device_errors import DeviceError, MismatchError
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.transport.transport import TransportError
 from hypercast.reference.tensor import Tensor

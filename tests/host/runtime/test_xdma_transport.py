@@ -5,7 +5,8 @@ import os
 
 import pytest
 
-from hypercast.host.runtime.driver import Driver, MismatchError
+from hypercast.host.runtime.device_errors import MismatchError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.xdma_transport import XdmaTransport, open_xdma, xdma_path
 from hypercast.host.transport.transport import TransportError
 from hypercast.rtl.config import PRESETS

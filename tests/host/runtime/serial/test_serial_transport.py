@@ -6,7 +6,8 @@ import random
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.runtime.driver import Driver, MismatchError
+from hypercast.host.runtime.device_errors import MismatchError
+from hypercast.host.runtime.driver import Driver
 from hypercast.host.runtime.serial.bridge_model import BridgeModel
 from hypercast.host.runtime.serial.serial_transport import SerialTransport
 from hypercast.host.transport.transport import TransportError
