@@ -60,13 +60,13 @@ def check(status, output, *, tests=4, trains=True):
     assert "FAIL=0" in output and f"PASS={tests}" in output
 
 
-@pytest.mark.parametrize("standard", [pytest.param("2005", marks=pytest.mark.slow), "2012"])
+@pytest.mark.slow
+@pytest.mark.parametrize("standard", ["2005", "2012"])
 def test_icarus(standard, chip, tmp_path):
     require("icarus")
     check(*make(tmp_path / "example", f"STANDARD={standard}", chip=chip))
 
 
-@pytest.mark.slow
 def test_verilator(chip, tmp_path):
     require("verilator")
     status, output = make(tmp_path / "example", "SIM=verilator", chip=chip)

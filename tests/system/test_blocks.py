@@ -58,6 +58,7 @@ def test_rows_of_instructions():
         assert row_limits(training, opcode, **fields) == {16}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, degree, communities, hidden", [
     (4 * STRIP, 2, 1, (10,)), (3 * STRIP + 1, 2, 9, (17, 9)), (2 * STRIP + BLOCK + 5, 9, 1, (33,))])
@@ -69,6 +70,7 @@ def test_trainings(vertices, degree, communities, hidden, orders, looped):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("vertices", [BLOCK + 1, 2 * BLOCK, STRIP - 1, STRIP])
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 def test_one_strip(vertices, orders):
@@ -80,6 +82,7 @@ def test_one_strip(vertices, orders):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_models(variant, looped):
     training = ModelTraining(graph=graph(2 * STRIP + BLOCK, 2), config=BLOCKS,
@@ -87,6 +90,7 @@ def test_models(variant, looped):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("features, density", [(70, 0.02), (70, 1.0), (3, 1.0)])
 @pytest.mark.parametrize("vertices", [BLOCK + 1, STRIP + 1, 2 * STRIP + BLOCK + 1])
 def test_features(vertices, features, density, looped):
@@ -96,6 +100,7 @@ def test_features(vertices, features, density, looped):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("draw", [None, "nodes"])
 @pytest.mark.parametrize("ahead, resident", [(False, False), (True, False), (True, True)])
 def test_batches(draw, ahead, resident):

@@ -19,6 +19,7 @@ def chunked(chunks):
     return Assignment(scheme="layers", chunks=chunks)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("optimiser", ["sgd", "adam"])
 @pytest.mark.parametrize("graph", list(GRAPHS))
 @pytest.mark.parametrize("chunks", [1, 2, 5])
@@ -27,6 +28,7 @@ def test_chunks_on_chips(graph, chunks, optimiser):
           optimiser=optimiser, assignment=chunked(chunks))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("names", ["reference,rtl", "rtl,reference", "rtl,reference,rtl"])
 @pytest.mark.parametrize(("model", "options"), [
     ("gcn", {"order": "aggregate_first"}), ("sage", {}), ("gin", {}), ("gcnii", {"alpha": 0.2}),

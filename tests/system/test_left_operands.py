@@ -45,6 +45,7 @@ def however_little_they_gain(monkeypatch):
         monkeypatch.setattr(module, "_GAIN", 2.0)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, features, hidden", [
     (64, 100, 24),  # all rows of the accumulators
@@ -59,6 +60,7 @@ def test_windows_of_rows(vertices, features, hidden, orders):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, features, hidden", [(64, 120, 40), (57, 110, 41)])
 def test_groups_of_panels(vertices, features, hidden, orders):
@@ -68,6 +70,7 @@ def test_groups_of_panels(vertices, features, hidden, orders):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, features, hidden", [
     (150, 50, 17),  # the last strip is shorter
@@ -86,6 +89,7 @@ def test_other_models_in_strips(model):
                   dropout=0.5).check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("model", ["sage", "gin"])
 @pytest.mark.parametrize("hidden", [(20,), (40, 33)])
 def test_other_models(model, hidden):

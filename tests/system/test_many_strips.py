@@ -42,6 +42,7 @@ def lists(training):
     return [sum(one["indexed"] == indexed for one in sums) for indexed in (0, 1)]
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, degree, communities", [
     (200, 2, 1),
@@ -99,6 +100,7 @@ def test_work(communities):
         name: work[name] for name in ("edges", "features_read")}
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("dropout", [0.0, 0.5])
 @pytest.mark.parametrize("vertices, hidden", [(65, 10), (150, 17)])
 def test_word_sparse_features(vertices, hidden, dropout):

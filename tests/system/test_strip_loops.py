@@ -41,6 +41,7 @@ def only_loops(monkeypatch):
         else 1 << 40))
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, degree, communities, hidden", [
     (500, 2, 1, (10,)), (493, 2, 9, (17, 9)), (300, 20, 1, (33,))])
@@ -73,6 +74,7 @@ def test_models(variant, only_loops):
     training.check()
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("features, density", [(70, 0.02), (70, 1.0), (3, 1.0)])
 @pytest.mark.parametrize("vertices", [33, 65, 161])
 def test_features(vertices, features, density, only_loops):

@@ -40,6 +40,7 @@ def test_phases_add_up(orders):
     assert prediction.cycles > prediction.bound > 0
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("name", ["gcn", "sage", "gin"])
 @pytest.mark.parametrize("vertices, features", [(70, 9), (300, 20)])
 def test_what_is_short_is_what_the_compiler_refuses(name, vertices, features):
@@ -73,6 +74,7 @@ def test_what_is_short_is_what_the_compiler_refuses(name, vertices, features):
     assert str(refusal.value) == str(found)
 
 
+@pytest.mark.grid
 @pytest.mark.parametrize("vertices", [300, 600])
 @pytest.mark.parametrize("rows", [256, 512, 1024])
 def test_a_longer_program_that_is_faster_is_named(vertices, rows):

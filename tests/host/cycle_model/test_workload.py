@@ -39,9 +39,9 @@ def test_some_stand_for_all(strips):
 def test_their_step_is_that_of_all(orders, monkeypatch):
     """Cycles, bounds, work, and what there is too little of."""
     small = CONFIG.replace(channel_words=1024)
-    every = predict(whole(40, orders, small))
-    monkeypatch.setattr(module, "_STRIPS", 20)
-    asked = whole(40, orders, small)
+    every = predict(whole(24, orders, small))
+    monkeypatch.setattr(module, "_STRIPS", 12)
+    asked = whole(24, orders, small)
     some = predict(asked)
     assert asked.factor == 2
     assert some.cycles == pytest.approx(every.cycles, rel=0.10)
