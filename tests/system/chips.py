@@ -6,12 +6,16 @@ second.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
 from hypercast.benches.trainings import compare_training
+from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
-from hypercast.host.training.prepare import loss_of, open_device, prepare
+from hypercast.host.runtime.alone_chip import AloneChip
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.training.prepare import loss_of, prepare
 from hypercast.reference.models import MODELS, model_network
 from hypercast.reference.network import COMBINE_FIRST, Network
 from hypercast.reference.recipe import Recipe
@@ -54,10 +58,15 @@ VARIANTS = {
 class ChipTraining:
     """A training of which ``model`` makes the model, on a chip of its ``config``."""
 
+    @cached_property
+    def job(self):
+        """Its job, compiled when it is asked for first."""
+        return compile_job(self.model(), self.config)
+
     def check(self):
         """Train on chip and reference; every word must be equal."""
         words, _, cycles = compare_training(
-            self, lambda model: open_device("rtl", model, self.config))
+            self, lambda model: AloneChip(open_transport("rtl", self.config), self.job, model))
         assert words.words and words.equal == words.words, str(words)
         assert cycles > 0
 

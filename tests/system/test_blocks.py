@@ -3,7 +3,6 @@
 
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.instruction import IssuedLoop
 from hypercast.host.compiler.lowering import Program
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST, Network
@@ -34,14 +33,12 @@ def looped(request, monkeypatch):
 
 def instructions(training):
     """Decoded instructions of a training's programs, in the order in which they are issued."""
-    job = compile_job(training.model(), training.config)
-    return [decode(one.word) for one in unroll(job.program)]
+    return [decode(one.word) for one in unroll(training.job.program)]
 
 
 def has_loops(training):
     """Whether a training's programs have loops."""
-    job = compile_job(training.model(), training.config)
-    return any(decode(word)["opcode"] == Opcode.LOOP for word in job.program[:1000])
+    return any(decode(word)["opcode"] == Opcode.LOOP for word in training.job.program)
 
 
 def row_limits(training, opcode, **fields):

@@ -32,7 +32,7 @@ def graph(vertices, features, seed=3):
 def refilled(training, opcode):
     """Places of the operand buffer that are filled with several parts of a matrix."""
     places = {}
-    for word in compile_job(training.model(), CONFIG).program:
+    for word in training.job.program:
         fields = decode(word)
         if fields["opcode"] == opcode and fields["operand"] == OperandSource.FILL:
             places.setdefault(fields["operand_base"], set()).add(fields["address"])

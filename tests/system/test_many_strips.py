@@ -37,7 +37,7 @@ def graph(vertices, degree, *, communities=1, features=9, density=1.0, seed=0):
 
 def lists(training):
     """How many AGGREGATEs of a step's program walk all rows, and how many walk names."""
-    fields = list(map(decode, compile_job(training.model(), CONFIG).instructions("train")))
+    fields = list(map(decode, training.job.instructions("train")))
     sums = [one for one in fields if one["opcode"] == Opcode.AGGREGATE and not one["prefetch"]]
     return [sum(one["indexed"] == indexed for one in sums) for indexed in (0, 1)]
 
@@ -72,7 +72,7 @@ def test_dense_graphs_are_walked():
 
 def test_a_small_row_table_leaves_lists_without_names():
     """There is no entry for some of the strips, so none has one."""
-    model = GraphTraining(graph=graph(700, 2), config=CONFIG, hidden=(10,)).model()
+    model = GraphTraining(graph=graph(545, 2), config=CONFIG, hidden=(10,)).model()
     small, large = (CONFIG.replace(row_counts=count, channel_words=1 << 15) for count in (16, 32))
     with pytest.warns(SlowdownWarning, match=r"row_counts is 16, .*raise row_counts to 32 "):
         job = compile_job(model, small)
@@ -107,7 +107,7 @@ def test_word_sparse_features(vertices, hidden, dropout):
     """Three and five strips; one core has no row of the third one."""
     training = GraphTraining(graph=graph(vertices, 2, features=70, density=0.02), config=CONFIG,
                              hidden=(hidden,), dropout=dropout)
-    fields = map(decode, compile_job(training.model(), CONFIG).instructions("train"))
+    fields = map(decode, training.job.instructions("train"))
     assert {Opcode.MATMUL, Opcode.GRADIENT} == {one["opcode"] for one in fields
                                                 if one.get("sparse")}
     training.check()

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
 from hypercast.reference.network import AGGREGATE_FIRST
 from tests.system.chips import (
@@ -84,7 +83,7 @@ def test_sparse_features(variant):
     graph = Graph.from_edges(np.random.default_rng(4).integers(0, 30, (60, 2)), values,
                              np.arange(30) % 3, train=range(0, 30, 2))
     training = ModelTraining(graph=graph, config=NARROW, variant=variant)
-    assert not compile_job(training.model(), NARROW).regions["X"].columns
+    assert not training.job.regions["X"].columns
     training.check()
 
 
@@ -92,5 +91,5 @@ def test_more_layers_than_eight_bits_name_entries_of():
     config = WIDE.replace(tensors=512, program_rows=8192, channel_words=1 << 14)
     training = ModelTraining(graph=random_graph(12, 20, features=4, seed=3), config=config,
                              variant=("gcnii", {}), hidden=(4,) * 32, epochs=2)
-    assert len(compile_job(training.model(), config).tensors) > 256
+    assert len(training.job.tensors) > 256
     training.check()

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.graphs.graph import Graph
 from hypercast.rtl.isa import OperandSource, decode
 from tests.system.chips import CHIPS, NARROW, ONE_CORE, WIDE, GraphTraining, ModelTraining
@@ -35,7 +34,7 @@ def check(graph, config, *, sparse=True, **network):
     """Trains on chip and reference; with ``sparse`` the chip's features must be word-sparse."""
     training = GraphTraining(graph=graph, config=config, hidden=(5,), **network,
                              recipe={"weight_decays": (0.0,)})
-    job = compile_job(training.model(), config)
+    job = training.job
     assert not (sparse and job.regions["X"].columns)
     training.check()
 
@@ -83,7 +82,7 @@ def test_more_words_than_the_operand_buffer_holds(model, classes):
     graph = sparse_graph(60, draw(60, 0.05, features=408, seed=5),
                          classes=classes)
     training = ModelTraining(graph=graph, config=ONE_CORE, variant=(model, {}), hidden=(5,))
-    job = compile_job(training.model(), ONE_CORE)
+    job = training.job
     assert not job.regions["X"].columns
     assert all(decode(word).get("operand") == OperandSource.MEMORY
                for word in job.program if decode(word).get("sparse"))

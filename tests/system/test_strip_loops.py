@@ -4,7 +4,6 @@
 import numpy as np
 import pytest
 
-from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.instruction import IssuedLoop
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.graphs.graph import Graph
@@ -21,14 +20,13 @@ LONG = SHORT.replace(program_rows=8192)
 
 def loops(training):
     """LOOPs of a training's programs."""
-    job = compile_job(training.model(), training.config)
-    return [one for one in map(decode, job.program) if one["opcode"] == Opcode.LOOP]
+    return [one for one in map(decode, training.job.program) if one["opcode"] == Opcode.LOOP]
 
 
 def edge_words(training):
     """Words of each strip's edges."""
-    [words] = {region.words for name, region in compile_job(
-        training.model(), training.config).regions.items() if str(name).startswith("edge set")}
+    [words] = {region.words for name, region in training.job.regions.items()
+               if str(name).startswith("edge set")}
     return words
 
 
@@ -91,7 +89,7 @@ def test_windows_beyond_the_last_row(vertices, hidden, words, only_loops):
     training = GraphTraining(
         graph=graph(vertices, 2, features=70), hidden=hidden, dropout=0.5,
         config=LONG.replace(accumulator_rows=64, operand_words=words))
-    job = compile_job(training.model(), training.config)
+    job = training.job
     assert any(entry["row_start"] > len(job.plan.rows_of(entry["vertices"]))
                for entry in (decode(one.word) for one in unroll(job.program) if one.looped)
                if entry["opcode"] == Opcode.MATMUL)

@@ -37,7 +37,7 @@ def check(length, compiled, strips=1):
         assert length <= len(getattr(made, "job", made).program) <= 16
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=6, deadline=None)
 @given(st.data())
 def test_as_many_as_the_compiler_says(data):
     config = ROOMY.replace(program_rows=16, lanes=data.draw(st.sampled_from([2, 4])),
