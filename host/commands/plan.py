@@ -64,6 +64,7 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
     from hypercast.host.planner.gantt import draw_gantt
     from hypercast.host.planner.plan_file import load_plan, plan_text
     from hypercast.host.planner.search import search
+    from hypercast.host.planner.slowdowns import find_slowdowns
     from hypercast.host.training.planning import problem_of
 
     either(dataset, vertices)
@@ -92,6 +93,7 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         write_durably(gantt, drawn)
     if as_json:
         print_json({"chosen": _document(chosen),
+                    "slowdowns": find_slowdowns(chosen, problem),
                     "plans": [_document(one) for one in found.plans] if found else [],
                     "refused": {one.strategy: one.reason for one in found.refusals}
                     if found else {}})
@@ -100,6 +102,8 @@ def plan(dataset: str | None, source: str, staleness: bool, vertices: tuple[int,
         _print_comparison(problem, found)
     for line in plan_lines(chosen, problem):
         click.echo(line)
+    for line in find_slowdowns(chosen, problem):
+        click.echo(f"slower than it could be: {line}")
     for file in filter(None, (output, gantt)):
         click.echo(f"wrote {file}")
 

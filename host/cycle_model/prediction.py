@@ -32,7 +32,7 @@ from hypercast.reference.step_graph import step_graph
 from hypercast.reference.tensor import EDGES, FEATURES, ONE, Tensor
 from hypercast.rtl.config import Config
 
-__all__ = ["PredictedPhase", "Prediction", "predict", "predict_layer"]
+__all__ = ["PredictedPhase", "Prediction", "find_slowdown", "predict", "predict_layer"]
 
 #: (layer, backward) to the messages of each strip.
 _Messages: TypeAlias = dict[tuple[int, bool], list[PlacedMessages]]
@@ -159,6 +159,13 @@ def predict(workload: Workload, *, trials: int = TRIALS) -> Prediction:
                       slowdowns=[*filter(None, (table.slowdown, program.slowdown))],
                       workload=workload,
                       tiling=program.emitter.operands.tiling)
+
+
+def find_slowdown(workload: Workload) -> CapacityError | None:
+    """That the row table is too small for send lists that name rows; found without a program."""
+    table = RowTable(workload.config)
+    _place(workload, table)
+    return table.slowdown
 
 
 def _find_shortages(program: Program, workload: Workload) -> list[CapacityError]:

@@ -28,6 +28,19 @@ def test_a_graph_is_planned():
         assert trains[anywhere] == "yes"
 
 
+def test_slowdowns_are_said(tmp_path):
+    boards = tmp_path / "boards.toml"
+    boards.write_text("[boards.a]\nboard = 'u50'\naccumulator_rows = 64\n"
+                      "aggregation_rows = 0\nrow_counts = 16\n")
+    command = ("--cluster", boards, "--vertices", 40_000, "--edges", 80_000, "--features", 16,
+               "--classes", 4, "--hidden", 8)
+    result = plan(*command)
+    assert result.exit_code == 0, result.output
+    assert "slower than it could be: u50: row_counts is 16, but " in result.output
+    [line] = json.loads(plan(*command, "--json").stdout)["slowdowns"]
+    assert line in result.output
+
+
 def test_a_plan_is_written_edited_and_evaluated(tmp_path):
     path, drawing = tmp_path / "plan.toml", tmp_path / "plan.svg"
     command = ("--cluster", "u50-2", *NUMBERS, "--sampler", "nodes", "--micro-batches", "4")
