@@ -60,7 +60,7 @@ class ChipTraining:
 
     @cached_property
     def job(self):
-        """Its job, compiled when it is asked for first."""
+        """The job of its model, compiled when it is asked for first."""
         return compile_job(self.model(), self.config)
 
     def check(self):
