@@ -15,7 +15,7 @@ from hypercast.rtl.isa import Opcode, decode
 from tests.system.chips import SLOW_MEMORY, VARIANTS, GraphTraining, ModelTraining
 
 CONFIG = SLOW_MEMORY.replace(accumulator_rows=16, row_counts=128, program_rows=8192,
-                             channel_words=16384)
+                             channel_words=1 << 16)
 
 
 def graph(vertices, degree, *, communities=1, features=9, density=1.0, seed=0):

@@ -13,10 +13,6 @@ from hypercast.rtl.loop import unroll
 from tests.system.chips import VARIANTS, GraphTraining, ModelTraining
 from tests.system.test_many_strips import CONFIG, graph
 
-#: Room for no program of these graphs without loops.
-SHORT = CONFIG.replace(program_rows=512, channel_words=1 << 16)
-LONG = SHORT.replace(program_rows=8192)
-
 
 def loops(training):
     """LOOPs of a training's programs."""
@@ -43,22 +39,22 @@ def only_loops(monkeypatch):
 @pytest.mark.parametrize("orders", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("vertices, degree, communities, hidden", [
     (500, 2, 1, (10,)), (493, 2, 9, (17, 9)), (300, 20, 1, (33,))])
-def test_trainings(vertices, degree, communities, hidden, orders):
-    training = GraphTraining(graph=graph(vertices, degree, communities=communities), config=SHORT,
+def test_trainings(vertices, degree, communities, hidden, orders, only_loops):
+    training = GraphTraining(graph=graph(vertices, degree, communities=communities), config=CONFIG,
                              orders=orders, hidden=hidden,
                              dropout=0.4 if orders == COMBINE_FIRST else 0.0)
     assert loops(training)
     training.check()
 
 
-def test_a_hub():
+def test_a_hub(only_loops):
     """A strip has many more edges than any other, and all lists are as long as its own."""
     even = graph(500, 2)
     ends = np.stack(even.edges.nonzero(), axis=1)
     spokes = np.stack([np.zeros(499, dtype=int), np.arange(1, 500)], axis=1)
     hub = Graph.from_edges(np.concatenate([ends[ends[:, 0] < ends[:, 1]], spokes]), even.features,
                            even.labels, train=range(0, 500, 2))
-    without, training = (GraphTraining(graph=one, config=SHORT, hidden=(10,))
+    without, training = (GraphTraining(graph=one, config=CONFIG, hidden=(10,))
                          for one in (even, hub))
     assert loops(training) and 2 * edge_words(without) < edge_words(training)
     training.check()
@@ -66,7 +62,7 @@ def test_a_hub():
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_models(variant, only_loops):
-    training = ModelTraining(graph=graph(170, 2), config=LONG, variant=VARIANTS[variant],
+    training = ModelTraining(graph=graph(170, 2), config=CONFIG, variant=VARIANTS[variant],
                              hidden=(12, 12))
     assert loops(training)
     training.check()
@@ -78,7 +74,7 @@ def test_models(variant, only_loops):
 def test_features(vertices, features, density, only_loops):
     """Two strips and more; one core has one row of the last one, and the other has none."""
     training = GraphTraining(graph=graph(vertices, 2, features=features, density=density),
-                             config=LONG, hidden=(19,), dropout=0.5)
+                             config=CONFIG, hidden=(19,), dropout=0.5)
     assert loops(training)
     training.check()
 
@@ -88,7 +84,7 @@ def test_windows_beyond_the_last_row(vertices, hidden, words, only_loops):
     """A shorter last strip has as many windows as the others: some of them have no rows."""
     training = GraphTraining(
         graph=graph(vertices, 2, features=70), hidden=hidden, dropout=0.5,
-        config=LONG.replace(accumulator_rows=64, operand_words=words))
+        config=CONFIG.replace(accumulator_rows=64, operand_words=words))
     job = training.job
     assert any(entry["row_start"] > len(job.plan.rows_of(entry["vertices"]))
                for entry in (decode(one.word) for one in unroll(job.program) if one.looped)
