@@ -4,6 +4,7 @@
 import math
 from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Self
 
 from hypercast.host.compiler.memory_map import CapacityError, find_shortage
@@ -197,17 +198,22 @@ class Vertices:
         return tuple(cls.of(count, config, table, level) for count, level in zip(
             counts, counts if levels is None else levels, strict=True))
 
-    @property
+    @cached_property
     def rows(self) -> int:
         """Rows of the largest core."""
         return sum(strip.rows for strip in self.strips)
+
+    @cached_property
+    def _blocks(self) -> tuple[tuple[Strip, ...], ...]:
+        """The blocks of all rows, and of strips that are to be alike."""
+        return tuple(blocks_of(self.strips, self.most, alike=alike) for alike in (False, True))
 
     def blocks(self, rows: Strip | None = None, *, alike: bool = False) -> tuple[Strip, ...]:
         """The blocks of a strip, or of a block, which is its own, or of all rows.
 
         If strips are to be ``alike``, each has as many as the first one, some of them empty.
         """
-        return blocks_of([rows] if rows else self.strips, self.most, alike=alike)
+        return blocks_of([rows], self.most, alike=alike) if rows else self._blocks[alike]
 
     def count_of(self, strip: Strip) -> int:
         """Vertices of a strip, of all cores."""
