@@ -29,7 +29,7 @@ __all__ = ["BARS", "MEAN_BARS", "run"]
 #: ignores.
 BARS = {"(a)": 1.81, "(b)": 0.90}
 #: Speed-up demanded in the geometric mean of all rows.
-MEAN_BARS = {"(b)": 1.05}
+MEAN_BARS = {"(b)": 1.10}
 _NAMES = {"(a)": "HP-GNN / ours", "(b)": "its formulas with our resources / ours"}
 _CONFIG = PRESETS["vcu128"]
 #: Cycles per second, assumed: no board has run yet.
