@@ -25,7 +25,7 @@ from hypercast.rtl.config import Config
 #: vertices, and reductions of at most 16 tiles.
 NARROW = Config(dimensions=1, lanes=2, planes=1, element_width=8, accumulator_rows=16,
                 channel_words=8192, operand_words=64, program_rows=1024, read_buffer=8,
-                weight_rows=512)
+                weight_rows=1024)
 #: Four cores that accept two flits per cycle.
 WIDE = Config(dimensions=2, lanes=4, planes=2, eject=2, accumulator_rows=16,
               channel_words=4096, operand_words=256, program_rows=1024, read_buffer=16,

@@ -20,7 +20,7 @@ WALKS = Sampling(sampler="walks", batch=3, coverage=30.0)
 
 
 def device(names):
-    return Device(names, preset="tiny", program_rows=512, weight_rows=512, channel_words=16384)
+    return Device(names, preset="tiny", program_rows=1024, weight_rows=512, channel_words=16384)
 
 
 def trained(names, graph, model, **options):

@@ -16,7 +16,7 @@ from hypercast.rtl.isa import Split
 from tests.system.chips import NARROW, ONE_CORE, SLOW_MEMORY, VARIANTS, WIDE, random_graph
 from tests.system.test_sampled_training import DRAWS, check
 
-CONFIGS = st.sampled_from([NARROW.replace(weight_rows=1024), WIDE, SLOW_MEMORY, ONE_CORE])
+CONFIGS = st.sampled_from([NARROW, WIDE, SLOW_MEMORY, ONE_CORE])
 WIDTHS = st.integers(1, 9)
 #: Some take more panels than a run of the operand buffer, and most of them are zeros.
 FEATURES = st.integers(1, 40)

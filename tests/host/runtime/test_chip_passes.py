@@ -22,7 +22,8 @@ from hypercast.sim.cxxrtl_transport import CxxrtlTransport
 from tests.host.compiler.test_sample_plan import RECIPE, samples_of
 from tests.host.models import named_model, small_model
 
-TINY = PRESETS["tiny"].replace(program_rows=512)
+TINY = PRESETS["tiny"].replace(
+    program_rows=1024, weight_rows=512, channel_words=16384)
 #: Layers that begin a run, besides the first one.
 CUTS = [(3,), (2, 3), (2,), (2, 4), (2, 3, 4), (3, 5), (3, 6), (3, 5, 6), (2, 3, 5), (2, 4, 5),
         (4, 6)]
@@ -146,7 +147,7 @@ def test_rows_and_gradients_are_those_of_the_reference(model, cuts):
 @pytest.mark.parametrize("cuts", [(), (2,)])
 def test_a_larger_sample_in_the_middle_of_a_step(cuts):
     """Pieces are compiled anew; the sample before goes forward again, and all bits are the same."""
-    config = TINY.replace(channel_words=8192, element_width=RECIPE.element_width)
+    config = TINY.replace(element_width=RECIPE.element_width)
     network, samples = samples_of(10, 60)
     model = InitialModel.of(network, RECIPE, samples[0])
     runs = [range(*pair) for pair in itertools.pairwise([1, *cuts, 3])]

@@ -12,7 +12,7 @@ from hypercast.host.graphs.graph import Graph
 from tests.host.schemes.trainings import train_on
 
 CLASSES, LABELS = Graph.load("karate"), Graph(**communities(vertices=60))
-ROOM = {"preset": "tiny", "channel_words": 4096, "program_rows": 1024, "weight_rows": 512,
+ROOM = {"preset": "tiny", "channel_words": 16384, "program_rows": 1024, "weight_rows": 512,
         "tensors": 64}
 LAYERS = Assignment(scheme="layers")
 WALKS = {"sampling": Sampling(sampler="walks", batch=6, coverage=6.0), "micro_batches": 3}

@@ -28,7 +28,7 @@ GRAPHS = {"classes": Graph.load("karate"),
 
 
 #: What chips of the preset tiny need more of.
-_ROOM = {"channel_words": 4096, "weight_rows": 512, "program_rows": 1024}
+_ROOM = {"channel_words": 16384, "weight_rows": 512, "program_rows": 1024}
 
 
 def stale(parts, smoothing=0.5):

@@ -85,7 +85,7 @@ def test_models_and_losses_on_chips(boards, devices, graph, model, order, optimi
     arguments = GRAPHS[graph], Model(model, hidden=(6,), dropout=(dropout,), order=order)
     options = {"sampling": SAMPLINGS[1], "optimiser": optimiser, "epochs": 2, "micro_batches": 4}
     chip = Device(devices, preset="test", channel_words=16384, program_rows=1024,
-                  weight_rows=1024, tensors=64)
+                  weight_rows=512, tensors=64)
     assert of_bits(train_on(boards, *arguments, chip, **options)) == of_bits(
         train_on(1, *arguments, **options))
 
