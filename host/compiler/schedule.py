@@ -13,8 +13,6 @@ A program whose strips of rows are alike can be rolled up into loops instead (``
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Self
 
 from hypercast.host.compiler.execution import execute
 from hypercast.host.compiler.instruction import (
@@ -29,6 +27,7 @@ from hypercast.host.compiler.instruction import (
 from hypercast.host.compiler.issue_order import TRIALS, issue_orders
 from hypercast.host.compiler.strip_loops import StripLoop, assign_buffers, roll
 from hypercast.host.compiler.timing import Duration
+from hypercast.host.compiler.waits import Waits
 from hypercast.reference.tensor import Tensor
 from hypercast.rtl import isa
 
@@ -179,7 +178,7 @@ def _rows_of(part: Issued | IssuedLoop) -> int:
 def _issue(order: Iterable[Instruction | StripLoop],
            buffers: Mapping[Accumulators, int]) -> Iterator[Issued | IssuedLoop]:
     """Instructions in order, in their issued form."""
-    waits, opened = _Waits(buffers), set[Tensor]()
+    waits, opened = Waits(buffers), set[Tensor]()
 
     def fields(one: Instruction) -> dict[str, int]:
         found = dict(one.operands)
@@ -201,7 +200,7 @@ def _issue(order: Iterable[Instruction | StripLoop],
                      label=part.label)
 
 
-def _issue_loop(loop: StripLoop, waits: "_Waits", fields: Callable[[Instruction], dict[str, int]],
+def _issue_loop(loop: StripLoop, waits: "Waits", fields: Callable[[Instruction], dict[str, int]],
                 buffers: Mapping[Accumulators, int]) -> IssuedLoop:
     """A loop in its issued form: an instruction waits for what it has to wait for on any strip."""
     places = list(loop.places())
@@ -336,85 +335,3 @@ def _order_users(sharing: Sequence[Instruction], preceding: Sequence[Instruction
             one for one in preceding if one.operation.adds}
     for one in sharing:
         one.before |= others - {one} if one in adding else adding
-
-
-# --- Waits --------------------------------------------------------------------------------------
-
-
-@dataclass
-class _Access:
-    """The places that an instruction uses; no other instruction reads the sums that it adds to."""
-
-    reads: set[Name]
-    writes: set[Name]
-    adds: set[Name] = field(default_factory=set)
-
-    def conflicts(self, other: "_Access") -> bool:
-        writes, written = self.writes, other.writes
-        return not (writes.isdisjoint(other.reads) and writes.isdisjoint(written)
-                    and writes.isdisjoint(other.adds) and self.reads.isdisjoint(written)
-                    and self.adds.isdisjoint(written))
-
-
-class _Running:
-    """An engine's instructions that may be under way, taken together."""
-
-    def __init__(self) -> None:
-        self._used = _Access(set(), set(), set())
-        self._sums: set[frozenset[Name]] = set()  # what each of them adds to
-
-    def add(self, access: _Access) -> Self:
-        """Take in one more; returns this."""
-        self._used.reads |= access.reads
-        self._used.writes |= access.writes
-        self._used.adds |= access.adds
-        self._sums.add(frozenset(access.adds))
-        return self
-
-    def conflicts(self, access: _Access) -> bool:
-        """Whether an instruction has to wait for one of them."""
-        return access.conflicts(self._used)
-
-    def adds_elsewhere(self, access: _Access) -> bool:
-        """Whether one of them adds to other sums than an instruction."""
-        return not self._sums <= {frozenset(access.adds)}
-
-
-class _Waits:
-    """Issued instructions that may be under way."""
-
-    def __init__(self, buffers: Mapping[Accumulators, int]) -> None:
-        self._buffers = buffers
-        self._running: dict[isa.Engine, _Running] = {}
-
-    def issue(self, instruction: Instruction) -> tuple[int, bool]:
-        """The engines the next instruction has to wait for, and whether it is chained to another.
-        """
-        access, operation = (
-            _Access(instruction.reads, set(instruction.writes)), instruction.operation)
-        if accumulators := instruction.accumulators:
-            used = access.adds if operation.adds else access.writes
-            used.add((accumulators.kind, self._buffers[accumulators]))
-        own = instruction.engine
-        waits, chained = 0, False
-        for engine, running in list(self._running.items()):
-            # What arrives is added to the buffer that the last instruction of its kind named.
-            mixed = (operation.reduces and engine == operation.arrivals
-                     and running.adds_elsewhere(access))
-            if engine == own or not (mixed or running.conflicts(access)):
-                continue
-            if engine == isa.Engine.VECTOR and instruction.follows:
-                unchained = _Access(access.reads - instruction.follows, access.writes, access.adds)
-                if not running.conflicts(unchained):
-                    chained = True
-                    continue
-            waits |= 1 << engine
-            del self._running[engine]
-        # The engine itself is free when the instruction is issued: its last one is done.
-        self._running[own] = _Running().add(access)
-        if operation.arrivals is not None:
-            # What arrives is added to accumulators, or written.
-            arriving = (_Access(set(), set(), access.adds) if operation.reduces
-                        else _Access(set(), instruction.writes))
-            self._running.setdefault(operation.arrivals, _Running()).add(arriving)
-        return waits, chained

@@ -319,9 +319,10 @@ class _Search:
         if name in self._fixed:
             return best
         try:
-            one = self.consider(best.config.replace(**{name: size}))
+            config = best.config.replace(**{name: size})
         except ConfigurationError:
             return best
+        one = self.consider(config)
         return one if one and _better(one, best) else best
 
 

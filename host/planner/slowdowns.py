@@ -9,6 +9,7 @@ from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.planner.operators import IN_FILE
 from hypercast.host.planner.plan import Plan
 from hypercast.host.planner.problem import Problem
+from hypercast.host.planner.strategies.vertex_cut import VERTEX_CUT
 
 __all__ = ["find_slowdowns"]
 
@@ -24,13 +25,16 @@ def find_slowdowns(plan: Plan, problem: Problem) -> list[str]:
 def _slowdowns(plan: Plan, problem: Problem) -> Iterator[str]:
     layers = (problem.split(plan.split) if plan.split else problem).layers
     boards = {board.name: board for board in problem.boards}
+    statistics = problem.statistics
     for share in plan.shares:
-        here = problem.statistics.part(1 / share.part if share.part else plan.units)
+        part = statistics.part(1 / share.part if share.part else plan.units)
+        vertices, edges = statistics.cut(len(plan.boards)) if plan.scheme == VERTEX_CUT else (
+            part.vertices[0], part.edges[0])
         for name in share.boards:
             board = boards[name]
             workload = Workload.of_whole_graph(
-                here.vertices[0], here.edges[0], layers[share.layers[0] - 1].network, board.config,
-                law=here.law)
+                vertices, edges, layers[share.layers[0] - 1].network, board.config,
+                law=statistics.law)
             if found := find_slowdown(workload):
                 yield (f"{board.kind}: {found.field} is {getattr(board.config, found.field)}, but "
                        f"a step would be faster with {found.needed}; "

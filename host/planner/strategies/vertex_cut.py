@@ -20,8 +20,10 @@ from hypercast.host.planner.plan import Plan, PlannedShare, Refusal, fastest
 from hypercast.host.planner.problem import Problem
 from hypercast.host.planner.strategies.graph_parts import part_counts
 
-__all__ = ["STRATEGY", "evaluated_cut", "plans"]
+__all__ = ["STRATEGY", "VERTEX_CUT", "evaluated_cut", "plans"]
 
+#: The scheme of its plans.
+VERTEX_CUT = "vertex cut"
 _NAME = "CoFree-GNN"
 
 
@@ -78,7 +80,7 @@ def evaluated_cut(problem: Problem, boards: Sequence[Board],
             return lacking
         memory[board.name] = need.bytes_on(board)
     return Plan(
-        strategy=_NAME, scheme="vertex cut", memory=memory, staleness="another graph",
+        strategy=_NAME, scheme=VERTEX_CUT, memory=memory, staleness="another graph",
         assignment=Assignment(scheme=SAMPLES, boards=tuple(board.name for board in boards),
                               micro_batches=(1,) * count) if len(set(parts)) == 1 else None,
         seconds=reduced_seconds(problem, boards, problem.weights)

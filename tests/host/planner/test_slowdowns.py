@@ -43,6 +43,16 @@ def test_parts_of_a_graph_need_less():
     assert int(line.split("with ")[1].split(";")[0]) < int(whole.split("with ")[1].split(";")[0])
 
 
+def test_parts_of_a_vertex_cut_have_more_vertices_than_their_share():
+    """Vertices at both sides of the cut are on several boards, so there are more strips."""
+    entries = []
+    for strategy in ("CoFree-GNN", "graph in parallel"):
+        problem, plan = planned(strategy, row_counts=16)
+        [line] = find_slowdowns(plan, problem)
+        entries.append(int(line.split("with ")[1].split(";")[0]))
+    assert entries[0] > entries[1]
+
+
 def test_chunks_need_less():
     """Each has a few strips of rows."""
     problem, plan = planned("GNNPipe", row_counts=16)
