@@ -65,7 +65,7 @@ class _Chip:
                          if destination == "control" and source == 0]
         self._orders = [output for (source, output), (destination, _) in wires
                         if source == "control" and destination == 0]
-        self._readers = code.readers()
+        self._readers = code.steps.readers()
         # Outputs of a core: inputs of its neighbours, then answers for the control unit.
         self._published = code.sizes["inputs", ""]
         # Of each answer, place and bits of elements, for each 32 bits of it.

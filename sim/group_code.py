@@ -8,8 +8,9 @@ from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
-from hypercast.sim.gates import Bits, Gate, GateMemory, GateNetlist, MemoryPort
-from hypercast.sim.limbs import BITWISE, Limb, cut
+from hypercast.sim.gates import Bits, GateMemory, GateNetlist, MemoryPort
+from hypercast.sim.group_steps import KEPT, GroupSteps, Step
+from hypercast.sim.limbs import Limb
 from hypercast.sim.vector_code import VectorOperands, gate_code, literal
 
 __all__ = ["GroupCode", "Place"]
@@ -18,8 +19,6 @@ __all__ = ["GroupCode", "Place"]
 _FUNCTION_STEPS = 400
 #: Steps of a file, so that many are compiled at the same time.
 _FILE_STEPS = 3000
-#: Kinds of gates that keep their values until the next clock cycle.
-_KEPT = ("register", "fetch")
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,6 @@ class Place:
     area: str
     part: str
     offset: int
-
-
-@dataclass(eq=False)
-class _Step:
-    """A step of a function: a gate's limb, or a port of a memory that is read or written."""
-
-    operands: list[Bits]
-    gives: list[Limb]
-    gate: Gate | None = None
-    write: MemoryPort | None = None
 
 
 class GroupCode:
@@ -71,124 +60,26 @@ class GroupCode:
         self.netlist = netlist
         self.parts = list(parts)
         self.watched = list(watched)
-        inputs = [Gate("input", "", [bit for bit in bits if isinstance(bit, int)], [])
-                  for direction, bits in netlist.ports.values() if direction == "input"]
-        self._gates = [*inputs, *netlist.gates]
-        # Wires are cut like a gate that passes bits on.
-        joined = [Gate("register", "", [bit for bit in netlist.ports[end][1]
-                                        if isinstance(bit, int)], [netlist.ports[begin][1]])
-                  for begin, end in wires]
-        self.places = cut(self._gates, [
-            bits for port in self._writes() for bits in (port.address, port.data)], joined)
-        self._limbs: dict[int, list[Limb]] = defaultdict(list)
-        for limb in dict.fromkeys(limb for limb, _ in self.places.values()):
-            self._limbs[id(limb.gate)].append(limb)
-        self._steps = {part: self._order(part) for part in self.parts}
+        self.steps = GroupSteps(netlist, self.parts, wires, self.watched)
+        self.places = self.steps.places
         self._place()
-
-    def _writes(self) -> Iterator[MemoryPort]:
-        for memory in self.netlist.memories:
-            yield from memory.writes
-
-    # The steps, in order.
-
-    def _limbs_of(self, bits: Iterable[object]) -> list[Limb]:
-        return list(dict.fromkeys(self.places[bit][0] for bit in bits if bit in self.places))
-
-    def _step_of(self, limb: Limb) -> _Step:
-        gate = limb.gate
-        if gate.kind in BITWISE:
-            operands = [bits[limb.first:limb.first + limb.width]
-                        if len(bits) == len(gate.bits) else bits for bits in gate.operands]
-            if gate.kind == "mux":
-                operands[2] = gate.operands[2]
-            return _Step(operands, [limb], gate)
-        return _Step(gate.operands, self._limbs[id(gate)], gate)
-
-    def _seen_limbs(self) -> set[Limb]:
-        """Limbs that are seen outside of their part."""
-        seen = set(self._limbs_of(bit for direction, bits in self.netlist.ports.values()
-                                   if direction == "output" for bit in bits))
-        for gate in self.netlist.gates:
-            seen |= {limb for bits in gate.operands for limb in self._limbs_of(bits)
-                     if limb.gate.part != gate.part}
-        for port in self._writes():
-            seen |= {limb for bits in (port.address, port.enable, port.data)
-                     for limb in self._limbs_of(bits) if limb.gate.part != port.memory.part}
-        return seen
-
-    def _order(self, part: str) -> list[_Step]:
-        """The steps of a part: each after the steps that it depends on, writing memories last."""
-        found: list[_Step] = []
-        done: set[int] = set()
-
-        def visit(step: _Step) -> None:
-            stack = [(step, iter(self._before(step, part)))]
-            while stack:
-                current, before = stack[-1]
-                for limb in before:
-                    if limb.number not in done:
-                        done.add(limb.number)
-                        earlier = self._step_of(limb)
-                        done.update(given.number for given in earlier.gives)
-                        stack.append((earlier, iter(self._before(earlier, part))))
-                        break
-                else:
-                    stack.pop()
-                    found.append(current)
-
-        wanted = [limb for limb in sorted(
-            self._seen_limbs() | set(self._limbs_of(
-                      bit for name in self.watched for bit in self.netlist.names[name])),
-            key=lambda limb: limb.number) if limb.gate.part == part]
-        for gate in self.netlist.gates:
-            if gate.part == part and gate.kind in _KEPT:
-                limbs = self._limbs[id(gate)]
-                for step in ([self._step_of(limb) for limb in limbs]
-                             if gate.kind in BITWISE else [self._step_of(limbs[0])]):
-                    visit(step)
-        for limb in wanted:
-            if limb.gate.kind not in _KEPT and limb.number not in done:
-                step = self._step_of(limb)
-                done.update(given.number for given in step.gives)
-                visit(step)
-        for port in self._writes():
-            if port.memory.part == part:
-                visit(_Step([port.address, port.enable, port.data], [], write=port))
-        return [step for step in found if not step.write] + [step for step in found if step.write]
-
-    def _before(self, step: _Step, part: str) -> list[Limb]:
-        return [limb for bits in step.operands for limb in self._limbs_of(bits)
-                if limb.gate.part == part and limb.gate.kind not in _KEPT]
 
     # Where limbs are.
 
-    def readers(self) -> dict[int, set[str]]:
-        """Parts that each limb is read in, by its number."""
-        found: dict[int, set[str]] = defaultdict(set)
-        for part, steps in self._steps.items():
-            for step in steps:
-                for bits in step.operands:
-                    for limb in self._limbs_of(bits):
-                        found[limb.number].add(part)
-        return found
-
-    def _functions_of(self, part: str) -> list[list[_Step]]:
-        steps = self._steps[part]
+    def _functions_of(self, part: str) -> list[list[Step]]:
+        steps = self.steps.by_part[part]
         count = max(1, -(-len(steps) // _FUNCTION_STEPS))
         return [steps[len(steps) * index // count:len(steps) * (index + 1) // count]
                 for index in range(count)]
 
     def _place(self) -> None:
-        readers, shown = self.readers(), self._seen_limbs()
-        looked_at = set(self._limbs_of(
-            bit for name in self.watched for bit in self.netlist.names[name]))
+        readers, shown = self.steps.readers(), self.steps.seen_limbs()
         areas: dict[tuple[str, str], list[Limb]] = defaultdict(list)
-        for limbs in self._limbs.values():
+        for limbs in self.steps.limbs:
             gate = limbs[0].gate
             if gate.kind == "input":
                 areas["inputs", ""] += limbs
-            elif gate.kind in _KEPT:
+            elif gate.kind in KEPT:
                 areas["state", gate.part] += limbs
         for part in self.parts:
             used: dict[int, set[int]] = defaultdict(set)
@@ -199,14 +90,14 @@ class GroupCode:
                         given[limb.number] = limb
                         used[limb.number].add(index)
                     for bits in step.operands:
-                        for limb in self._limbs_of(bits):
+                        for limb in self.steps.limbs_of(bits):
                             used[limb.number].add(index)
             for number, limb in given.items():
-                if limb.gate.kind in _KEPT:
+                if limb.gate.kind in KEPT:
                     continue
                 if limb in shown:
                     areas["shown", part] .append(limb)
-                elif len(used[number]) > 1 or limb in looked_at:
+                elif len(used[number]) > 1 or limb in self.steps.watched:
                     areas["scratch", part].append(limb)
         self.sizes: dict[tuple[str, str], int] = {}
         self.ranges: dict[tuple[str, str], list[tuple[int, int, list[str]]]] = {}
@@ -268,7 +159,7 @@ class GroupCode:
 class _Function:
     """A function of C++ that does some steps of a part."""
 
-    def __init__(self, code: GroupCode, part: str, steps: Sequence[_Step]) -> None:
+    def __init__(self, code: GroupCode, part: str, steps: Sequence[Step]) -> None:
         self._code = code
         self._part = part
         self._lines: list[str] = []
@@ -300,7 +191,7 @@ class _Function:
             self._kept[expression] = name
         return self._kept[expression]
 
-    def _give(self, step: _Step) -> None:
+    def _give(self, step: Step) -> None:
         limb, gate = step.gives[0], step.gate
         assert gate
         value = gate_code(gate.kind, limb.width, step.operands, self._operands)
@@ -312,7 +203,7 @@ class _Function:
         if limb.number in self._code.where:
             self._lines.append(f"    {self._code.address(limb)} = {name};")
 
-    def _read(self, step: _Step) -> None:
+    def _read(self, step: Step) -> None:
         """A port of a memory: every core reads its own."""
         gate = step.gate
         assert gate and gate.memory

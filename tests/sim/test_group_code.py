@@ -383,7 +383,7 @@ def test_a_range_has_all_that_the_same_parts_read():
         part = module.random.choice(parts)
         part_of |= dict.fromkeys([*module.cells][number:], part)
     code = GroupCode(read_netlist(module.to_dict(), part_of), parts)
-    readers, limbs = code.readers(), {limb.number: limb for limb, _ in code.places.values()}
+    readers, limbs = code.steps.readers(), {limb.number: limb for limb, _ in code.places.values()}
     found = {}
     for number, place in code.where.items():
         found.setdefault((place.area, place.part), []).append(
