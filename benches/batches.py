@@ -12,7 +12,7 @@ from hypercast.benches.figure import Figure
 from hypercast.benches.steps import synthetic_graph
 from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.compiler.job import Job
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.description.sampling import Sampling

@@ -10,7 +10,8 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.compiler.layout import Layout
 from hypercast.host.compiler.lowering import Program
 from hypercast.host.compiler.memory_map import CapacityError, require_capacity
-from hypercast.host.compiler.sample_plan import NO_TRAFFIC, SamplePlan
+from hypercast.host.compiler.messages import NO_TRAFFIC
+from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.size_limits import check_sizes
 from hypercast.host.compiler.state import store_state, weight_bank
 from hypercast.host.compiler.weights import Weights

@@ -24,7 +24,8 @@ from hypercast.host.compiler.layout import NEXT_ENTRIES, SUMS, SUMS_AHEAD, Layou
 from hypercast.host.compiler.lowering import Program, fit_program
 from hypercast.host.compiler.memory_map import LABELS, CapacityError, SlowdownWarning
 from hypercast.host.compiler.reduction import gradient_digits
-from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
+from hypercast.host.compiler.sample_capacity import Capacity
+from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.verification import verify
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST

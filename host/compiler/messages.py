@@ -6,10 +6,11 @@ and every receiver adding it, times an edge weight, to rows of its own. Everythi
 linear in the number of edges. A weight that is too large for an element becomes several edges.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Self
+from typing import Self, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,8 @@ from hypercast.reference.array_types import IntArray, SparseArray
 from hypercast.rtl.config import Config
 from hypercast.rtl.placement import core_of, rank_of, rows_of
 
-__all__ = ["Messages", "compile_messages", "read_send_list"]
+__all__ = ["NO_TRAFFIC", "AggregationCounts", "Messages", "aggregation_counts", "compile_messages",
+           "read_send_list"]
 
 #: The bits of a plane; above them is what ``named_rows`` writes.
 _PLANE = 3
@@ -165,6 +167,28 @@ def _send_lists(destinations: npt.NDArray[np.uint64], planes: npt.NDArray[np.uin
     write_send_lists(destinations, planes, cores, record, rows, lists.reshape(cores, -1))
     return [records[:-(-count * record // chunks)]
             for records, count in zip(lists, rows.tolist(), strict=True)]
+
+
+class AggregationCounts(TypedDict, total=False):
+    """Flits injected, flits ejected and edges accumulated by one aggregation of one panel."""
+
+    messages: int
+    deliveries: int
+    edges: int
+    imbalance: float
+
+
+#: What linear layers aggregate.
+NO_TRAFFIC = AggregationCounts(messages=0, deliveries=0, edges=0, imbalance=1.0)
+
+
+def aggregation_counts(strips: Sequence[Messages]) -> AggregationCounts:
+    """The ``AggregationCounts`` of the messages of all strips of a matrix."""
+    by_core = np.sum([messages.edges for messages in strips], axis=0)
+    edges = int(by_core.sum())
+    return {"messages": sum(messages.messages for messages in strips),
+            "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
+            "imbalance": float(by_core.max() * len(by_core) / edges) if edges else 1.0}
 
 
 def read_send_list(words: Words, rows: int, config: Config) -> tuple[Integers, Integers]:

@@ -23,7 +23,8 @@ from hypercast.host.compiler.operand_map import LeftOperand
 from hypercast.host.compiler.packing import deal, pack_records
 from hypercast.host.compiler.piece_program import EVALUATE, PIECES, PieceProgram, part_name
 from hypercast.host.compiler.reduction import gradient_digits
-from hypercast.host.compiler.sample_plan import Capacity, SamplePlan
+from hypercast.host.compiler.sample_capacity import Capacity
+from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.schedule import Schedule
 from hypercast.host.compiler.tiling import Tiling
 from hypercast.host.compiler.verification import verify

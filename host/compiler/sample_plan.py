@@ -4,11 +4,8 @@
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
-from typing import Self, TypedDict
-
-import numpy as np
 
 from hypercast.errors import InputError
 from hypercast.host.compiler.compiled_edges import CompiledEdges, CompiledMatrix
@@ -29,70 +26,20 @@ from hypercast.host.compiler.memory_map import (
     Region,
     second,
 )
-from hypercast.host.compiler.messages import Messages
+from hypercast.host.compiler.messages import AggregationCounts, Messages, aggregation_counts
 from hypercast.host.compiler.named_rows import NamedRows
+from hypercast.host.compiler.sample_capacity import SLACK, Capacity, edge_counts
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.compiler.vertices import RowTable, Strip, Vertices
 from hypercast.host.files.kept_values import KeptValues
-from hypercast.reference.array_types import IntArray
 from hypercast.reference.network import Network
 from hypercast.reference.sample import Sample
 from hypercast.rtl.config import Config
 
-__all__ = ["NO_TRAFFIC", "Capacity", "SamplePlan"]
+__all__ = ["SamplePlan"]
 
 #: The aggregation of the input features.
 _FIRST = 1, False
-#: A capacity is this share larger than the samples that are known.
-_SLACK = 0.15
-
-
-@dataclass(frozen=True, kw_only=True)
-class Capacity:
-    """The most that samples of a training take.
-
-    Parameters
-    ----------
-    rows : tuple of int
-        Rows of the input, and of every layer's output.
-    edges : float
-        Words of edges, as a multiple of what the first sample takes.
-    square : bool
-        Whether in all of them all layers have the same vertices. Some samples of neighbours have,
-        by chance.
-    """
-
-    rows: tuple[int, ...]
-    edges: float
-    square: bool = False
-
-    @classmethod
-    def of(cls, samples: Sequence[Sample]) -> Self:
-        """Capacity for samples like the given ones, the first one among them, and some more."""
-        rows = np.array([sample.rows for sample in samples])
-        edges = np.array([_edges(sample) for sample in samples])
-        return cls(rows=tuple(math.ceil(count * (1 + _SLACK)) for count in rows.max(axis=0)),
-                   edges=(1 + _SLACK) * float((edges.max(axis=0) / edges[0]).max()),
-                   square=bool((rows == rows[:, :1]).all()))
-
-
-class AggregationCounts(TypedDict, total=False):
-    """Flits injected, flits ejected and edges accumulated by one aggregation of one panel."""
-
-    messages: int
-    deliveries: int
-    edges: int
-    imbalance: float
-
-
-#: What linear layers aggregate.
-NO_TRAFFIC = AggregationCounts(messages=0, deliveries=0, edges=0, imbalance=1.0)
-
-
-def _edges(sample: Sample) -> IntArray:
-    """Edges of a sample's largest matrix, and of rows that are added; at least 1 each."""
-    return np.array([max(1, *map(sample.sent_edges, sample.edges)), max(1, sample.sent_roots)])
-
 
 class SamplePlan:
     """Lays out the parts of a program's memory that are a sample's.
@@ -225,7 +172,7 @@ class SamplePlan:
             users = self.roots if edges.root else self.messages
             users.update(dict.fromkeys(edges.uses, places))
             if not edges.root and not self.traffic:
-                self.traffic = self._traffic([messages for _, messages in strips])
+                self.traffic = aggregation_counts([messages for _, messages in strips])
 
     def _choose_lists(self, name: str, strips: Sequence[tuple[Strip, Messages]],
                       entry: int) -> list[tuple[int, Messages]]:
@@ -271,13 +218,6 @@ class SamplePlan:
         return words if not self.capacity else (
             math.ceil(words * self.capacity.edges) + self._config.streams)
 
-    def _traffic(self, strips: Sequence[Messages]) -> AggregationCounts:
-        by_core = np.sum([messages.edges for messages in strips], axis=0)
-        edges = int(by_core.sum())
-        return {"messages": sum(messages.messages for messages in strips),
-                "deliveries": sum(messages.deliveries for messages in strips), "edges": edges,
-                "imbalance": float(by_core.max() * self._config.cores / edges) if edges else 1.0}
-
     def _names_rows(self, edges: EdgeMatrix) -> bool:
         """Whether the send lists of a matrix name the rows that they are of.
 
@@ -299,7 +239,7 @@ class SamplePlan:
         """Records of all send lists of samples with so many rows at most, and some more."""
         assert sample.origin
         vertices = sample.origin.matrix.values.shape[0]
-        own = math.ceil(self._records(sample).count / self._config.cores * (1 + _SLACK))
+        own = math.ceil(self._records(sample).count / self._config.cores * (1 + SLACK))
         return self._config.cores * max(own, NamedRows.most(rows, vertices, self._config))
 
     def _rows(self, sample: Sample) -> tuple[int, ...]:
@@ -367,9 +307,9 @@ class SamplePlan:
         """
         assert self.capacity  # there is nothing to exceed otherwise
         own = Capacity.of([sample])
-        edges = float((self.capacity.edges * _edges(self._first) / _edges(sample)).max())
+        edges = float((self.capacity.edges * edge_counts(self._first) / edge_counts(sample)).max())
         return Capacity(rows=tuple(map(max, self.capacity.rows, own.rows)),
-                    edges=max(own.edges, (1 + _SLACK) * edges),
+                    edges=max(own.edges, (1 + SLACK) * edges),
                     square=self._square and own.square)
 
     @property

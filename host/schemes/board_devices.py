@@ -11,7 +11,7 @@ from hypercast.host.cluster.description import Cluster
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_sampled
 from hypercast.host.compiler.pieces import Pieces, compile_pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.device import Device
 from hypercast.host.processes.group import Group

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from hypercast.errors import InputError
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw

@@ -11,7 +11,7 @@ from hypercast.host.cluster.balanced_runs import runs_of_layers
 from hypercast.host.cluster.description import Cluster
 from hypercast.host.cluster.division import Division
 from hypercast.host.cluster.weight_staleness import weight_staleness
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.timed_group import TimedGroup, boards_of
 from hypercast.host.runtime.epochs import Epochs

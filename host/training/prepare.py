@@ -11,7 +11,7 @@ import numpy.typing as npt
 from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph

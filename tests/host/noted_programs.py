@@ -19,7 +19,7 @@ from hypercast.host.cluster.division import Division
 from hypercast.host.compiler.compiler import compile_job, with_sample
 from hypercast.host.compiler.evaluation import compile_evaluation
 from hypercast.host.compiler.pieces import compile_pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.cycle_model.prediction import predict
 from hypercast.host.cycle_model.workload import Workload
 from hypercast.host.graphs.graph import Graph

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.compiler import compile_job, compile_sampled
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.graphs.sampling.draws import EdgeDraw, NodeDraw, RandomWalkDraw
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.saint import SaintSampler

@@ -6,7 +6,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.pieces import Pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.reference.initial_model import InitialModel

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.packing import unpack_panels, unpack_rows
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.compiler.state import load_state, matrix_of
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST

@@ -14,7 +14,7 @@ from hypercast.host.compiler.compiler import compile_job, compile_sampled
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.pieces import compile_pieces
 from hypercast.host.compiler.program_length import program_length
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.compiler.vertices import strips_of
 from hypercast.host.schemes.graph_parts import parts_of
 from hypercast.reference.network import Network

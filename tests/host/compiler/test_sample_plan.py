@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Capacity for samples, and devices that make more of it."""
+"""Memory for samples, and devices that make more of it."""
 
 import itertools
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +12,8 @@ from hypercast.host.compiler.compiled_edges import CompiledEdges
 from hypercast.host.compiler.compiler import compile_job, compile_sampled, with_sample
 from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.named_rows import NamedRows
-from hypercast.host.compiler.sample_plan import _SLACK, Capacity, SamplePlan
+from hypercast.host.compiler.sample_capacity import Capacity
+from hypercast.host.compiler.sample_plan import SamplePlan
 from hypercast.host.compiler.timing import Timing
 from hypercast.host.graphs.sampling.neighbour import NeighbourSampler
 from hypercast.host.graphs.sampling.samples import SampleMaker
@@ -183,20 +183,6 @@ def test_sums_that_no_step_has_left_are_made_by_a_program_of_their_own():
     assert device.train_cycles == device.driver.monitor.cycles() * (10 + 5)
 
 
-def test_capacity():
-    """A slack beyond the largest sample, relative to the first one; edges by the matrix that grows
-    most.
-    """
-    _, (small, large) = samples_of(20, 100)
-    assert Capacity.of([small]).edges == 1 + _SLACK
-    rows = tuple(math.ceil(count * (1 + _SLACK)) for count in large.rows)
-    for samples in ([large], [small, large], [large, small]):
-        assert Capacity.of(samples).rows == rows
-    ratio = max(map(large.sent_edges, large.edges)) / max(map(small.sent_edges, small.edges))
-    assert Capacity.of([small, large]).edges == pytest.approx((1 + _SLACK) * ratio)
-    assert Capacity.of([large, small]).edges == 1 + _SLACK
-
-
 @pytest.mark.parametrize(("name", "additions"), [
     ("gcn", {}), ("gcn", {"residual": True, "hidden": (3, 3)}), ("sage", {})])
 def test_traffic_is_that_of_the_adjacency(name, additions):
@@ -250,17 +236,6 @@ def test_edges_without_any_take_no_words():
     model = named_model("sage", small_graph(edges=np.zeros((0, 2), dtype=int)), config=CONFIG)
     job = compile_job(model, CONFIG)
     assert (job.edges, job.messages, job.deliveries, job.imbalance) == (0, 0, 0, 1.0)
-
-
-@pytest.mark.parametrize(("edges", "roots", "ratio"), [
-    ((1, 5), (0, 0), 5), ((0, 5), (0, 0), 5), ((4, 2), (1, 3), 3), ((6, 3), (2, 0), 1)])
-def test_capacity_for_what_grows_most(edges, roots, ratio):
-    """Edges, or rows that are added; none count as one."""
-    samples = [SimpleNamespace(rows=(7, 9), edges=(None,), sent_edges=lambda _, count=count: count,
-                               sent_roots=added) for count, added in zip(edges, roots, strict=True)]
-    found = Capacity.of(samples)
-    assert found.edges == pytest.approx((1 + _SLACK) * ratio)
-    assert found.rows == (math.ceil(7 * (1 + _SLACK)), math.ceil(9 * (1 + _SLACK)))
 
 
 @pytest.mark.parametrize("options", [{}, {"ahead": True, "resident": True}])

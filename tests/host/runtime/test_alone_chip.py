@@ -8,7 +8,7 @@ import pytest
 
 from hypercast.host.compiler.assembly import updates_at
 from hypercast.host.compiler.compiler import compile_job
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.comparison import compare
 from hypercast.host.runtime.device_errors import DeviceError, MismatchError

@@ -9,7 +9,7 @@ import pytest
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.compiler.piece_program import BACKWARD, EVALUATE, FORWARD
 from hypercast.host.compiler.pieces import Pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.runtime import chip_device
 from hypercast.host.runtime.chip import Chip
 from hypercast.host.runtime.chip_device import ChipDevice

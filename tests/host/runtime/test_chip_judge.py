@@ -9,7 +9,7 @@ import pytest
 
 from hypercast.host.compiler.compiler import compile_sampled
 from hypercast.host.compiler.pieces import Pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.chip_judge import ChipJudge

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from hypercast.host.compiler.pieces import compile_pieces
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.runtime.chip_device import ChipDevice
 from hypercast.host.runtime.passes import Message
 from hypercast.host.runtime.reference_passes import ReferencePasses

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from hypercast.errors import InputError
-from hypercast.host.compiler.sample_plan import Capacity
+from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.schemes import sample_source
