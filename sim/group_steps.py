@@ -45,7 +45,7 @@ class GroupSteps:
     limbs : list of list of Limb
         The limbs of each gate and input that has any.
     watched : set of Limb
-        The limbs of the nets of that name.
+        The limbs of the nets that are watched.
     by_part : dict
         Part to its steps: each after those that it depends on, writing memories last.
     """

@@ -41,6 +41,7 @@ __all__ = ["SamplePlan"]
 #: The aggregation of the input features.
 _FIRST = 1, False
 
+
 class SamplePlan:
     """Lays out the parts of a program's memory that are a sample's.
 

@@ -200,7 +200,7 @@ def _issue(order: Iterable[Instruction | StripLoop],
                      label=part.label)
 
 
-def _issue_loop(loop: StripLoop, waits: "Waits", fields: Callable[[Instruction], dict[str, int]],
+def _issue_loop(loop: StripLoop, waits: Waits, fields: Callable[[Instruction], dict[str, int]],
                 buffers: Mapping[Accumulators, int]) -> IssuedLoop:
     """A loop in its issued form: an instruction waits for what it has to wait for on any strip."""
     places = list(loop.places())
