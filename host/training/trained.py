@@ -2,6 +2,7 @@
 """Uses of a model that has been trained, or is in training."""
 
 import abc
+from dataclasses import replace
 from os import PathLike
 
 import numpy as np
@@ -17,10 +18,12 @@ from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.scores import macro_f1, measures
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
+from hypercast.reference.exponents import chosen_exponent
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
-from hypercast.reference.tensor import Tensor
-from hypercast.rtl.isa import MASTER_EXPONENT
+from hypercast.reference.tensor import Pass, Tensor
+from hypercast.reference.training_state import TrainingState
+from hypercast.rtl.isa import MASTER_EXPONENT, MINIMUM_EXPONENT
 
 __all__ = ["Trained"]
 
@@ -84,10 +87,48 @@ class Trained(abc.ABC):
         save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
 
     def predict(self) -> Predictions:
-        """The ``Predictions`` for all vertices, in the graph's order."""
-        self._training.warn_of_saturation(self.target.state)
-        self.target.evaluate()
-        return self._predictions()
+        """The ``Predictions`` for all vertices, in the graph's order.
+
+        The evaluations of records leave headroom for a training step. On the whole graph, this one
+        leaves none. So logits are nearer to float64, and a vertex whose best classes are next to
+        equal can have another class than ``evaluate`` has counted. The training goes on as if
+        nothing had been predicted.
+        """
+        if self.samples:  # whose evaluations leave no headroom for a step
+            self.target.evaluate()
+            return self._predictions()
+        state = self.target.state()
+        try:
+            finest = self._evaluate_finely(state)
+            self._training.warn_of_saturation(lambda: finest)
+            return self._predictions()
+        finally:
+            self.target.load_state(state)
+
+    def _evaluate_finely(self, state: TrainingState) -> TrainingState:
+        """Evaluate a state until features have their smallest exponents; returns it with these.
+
+        An evaluation goes by the peaks of a training step, or else by the exponents of its own
+        tensors. So it is given exponents by the peaks of the evaluation before, and no others.
+        Where one of them has been too small, or what it was computed from, a peak is larger the
+        next time.
+        """
+        peaks: dict[Tensor, int] = {}
+        while True:
+            self.target.evaluate()
+            found = {name: peak for name, (_, peak) in self.target.state().exponents.items()
+                     if name.during == Pass.EVALUATION and peak is not None}
+            if all(peak <= peaks.get(name, peak - 1) for name, peak in found.items()):
+                return state
+            peaks |= {name: max(peak, peaks.get(name, peak)) for name, peak in found.items()}
+            exponents = dict(state.exponents)
+            for name, peak in peaks.items():
+                chosen = chosen_exponent(0, peak, min(self.recipe.headroom_of(name), 0),
+                                         self.recipe.element_width)
+                exponents[name] = max(chosen, MINIMUM_EXPONENT), None
+                exponents[name.of_training] = exponents[name.of_training][0], None
+            state = replace(state, exponents=exponents)
+            self.target.load_state(state)
 
     def _predictions(self) -> Predictions:
         mantissas, exponent = self.target.logits()
