@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Any small network on any small graph trains on the chip as the reference does, word by word."""
 
+from contextlib import closing
+
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from hypercast.host.runtime.alone_chip import AloneChip
+from hypercast.host.runtime.chip_transport import open_transport
+from hypercast.host.runtime.device_errors import DeviceError
+from hypercast.reference.exponents import AlignmentError, ExponentError
+from hypercast.reference.models import MODELS
 from hypercast.reference.network import AGGREGATE_FIRST, COMBINE_FIRST
 from tests.system.chips import (
     NARROW,
@@ -53,8 +60,8 @@ def model_trainings(draw):
     """Any small model on any small graph."""
     variant = draw(st.sampled_from(list(VARIANTS.values())))
     alike = {"residual", "alpha"} & {*variant[1]}
-    hidden = (draw(WIDTHS),) * draw(st.integers(2, 3)) if alike else \
-        tuple(draw(st.lists(WIDTHS, min_size=1, max_size=3)))
+    hidden = (draw(WIDTHS),) * draw(st.integers(2, 3)) if alike else tuple(draw(st.lists(
+        WIDTHS, min_size=max(MODELS[variant[0]].least, 1), max_size=3)))
     return ModelTraining(
         graph=draw(graphs()), config=draw(CONFIGS), variant=variant, hidden=hidden,
         dropout=draw(st.sampled_from([0.0, 0.5])),
@@ -65,14 +72,35 @@ def model_trainings(draw):
             "gradient_headroom": draw(st.integers(0, 3))})
 
 
+#: The first layer's outputs, which GCNII adds, have become zeros: their exponent is from before.
+ZEROS = ModelTraining(
+    graph=random_graph(1, 0, features=1, classes=1), config=NARROW, hidden=(1, 1, 1), dropout=0.0,
+    variant=VARIANTS["gcnii"], recipe={"headroom": 3, "feature_headroom": 0,
+                                       "gradient_headroom": 0})
+
+
+def check(training):
+    """Check a training; where exponents of the reference do not fit, those of the chip do not."""
+    try:
+        training.check()
+    except (ExponentError, AlignmentError):
+        with closing(AloneChip(open_transport("rtl", training.config), training.job,
+                               training.model())) as chip, \
+                pytest.raises(DeviceError, match=r"EXPONENT|ALIGNMENT"):
+            for _ in range(training.epochs):
+                chip.train_step()
+            chip.evaluate()
+
+
 @settings(max_examples=15)
 @given(graph_trainings() | model_trainings())
+@example(ZEROS)
 def test_random_trainings(training):
-    training.check()
+    check(training)
 
 
 @pytest.mark.slow
 @settings(max_examples=800)
 @given(graph_trainings() | model_trainings())
 def test_many_random_trainings(training):
-    training.check()
+    check(training)

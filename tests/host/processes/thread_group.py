@@ -11,6 +11,9 @@ import numpy as np
 
 from hypercast.host.processes.group import Group
 
+#: Seconds that a rank waits for another, which may have to build a chip on a busy machine.
+_PATIENCE = 300
+
 
 class ThreadGroup(Group):
     """A rank that is a thread; ``board`` is a list that all of them share."""
@@ -50,12 +53,12 @@ class ThreadGroup(Group):
         self._boxes[self.rank, rank].put(pickle.dumps(value))
 
     def receive(self, rank):
-        return pickle.loads(self._boxes[rank, self.rank].get(timeout=60))
+        return pickle.loads(self._boxes[rank, self.rank].get(timeout=_PATIENCE))
 
 
 def on_ranks(size, function):
     """What ``function(group)`` returns on each rank, in order; rank 0 is the caller's thread."""
-    board, barrier = [None] * size, Barrier(size, timeout=60)
+    board, barrier = [None] * size, Barrier(size, timeout=_PATIENCE)
     boxes = {pair: Queue() for pair in itertools.product(range(size), repeat=2)}
 
     def run(rank):
