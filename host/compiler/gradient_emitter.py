@@ -126,7 +126,7 @@ class GradientEmitter:
                     itertools.product(runs, blocks) if runs[0].start is None else
                     ((run, one) for one in blocks for run in runs)):
                 left = operands.left(rows, run.first, run.tiles, block, vertices) \
-                    if run.start is None else operands.group(rows, run, block)
+                    if run.start is None else operands.group(rows, run, block, vertices)
                 right = operands.right(columns, run.panel, block)
                 with_sums = run.first == 0 and run.panel in sums
                 digits = max(self.digits[each] for each in (name, *[bias] * with_sums))

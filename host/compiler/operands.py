@@ -140,12 +140,13 @@ class Operands:
         parts = self.parts(name, range(count), piece.strip)
         return self._share(name, fields, parts, 0, piece.stride, fill=piece.fill)
 
-    def group(self, name: Tensor, run: Run, strip: Strip) -> Use:
-        """The left operand of a GRADIENT of a group of panels, of a block of rows."""
+    def group(self, name: Tensor, run: Run, strip: Strip, vertices: Vertices) -> Use:
+        """The left operand of a GRADIENT of a group of panels, of a block of rows of ``vertices``.
+        """
         fields = {"address": self.regions[name].panel(run.first, strip.first)}
         parts = self.parts(name, range(run.first, run.first + run.tiles), strip)
         assert run.start is not None
-        stride = self.vertices_of(name).blocks()[0].rows  # of all, so that they are alike
+        stride = vertices.blocks()[0].rows  # of all, so that they are alike
         offset = (run.first - run.start) * stride
         return self._share(name, fields, parts, offset, stride, fill=run.fill)
 

@@ -13,17 +13,17 @@ from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training.distributed_training import DistributedTraining
+from hypercast.host.training.finest_exponents import finest_exponents
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.predictions import Predictions
 from hypercast.host.training.scores import macro_f1, measures
 from hypercast.host.training.training import Training
 from hypercast.reference.array_types import FloatArray
-from hypercast.reference.exponents import chosen_exponent
 from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.reference.tensor import Pass, Tensor
 from hypercast.reference.training_state import TrainingState
-from hypercast.rtl.isa import MASTER_EXPONENT, MINIMUM_EXPONENT
+from hypercast.rtl.isa import MASTER_EXPONENT
 
 __all__ = ["Trained"]
 
@@ -108,26 +108,20 @@ class Trained(abc.ABC):
     def _evaluate_finely(self, state: TrainingState) -> TrainingState:
         """Evaluate a state until features have their smallest exponents; returns it with these.
 
-        An evaluation goes by the peaks of a training step, or else by the exponents of its own
-        tensors. So it is given exponents by the peaks of the evaluation before, and no others.
-        Where one of them has been too small, or what it was computed from, a peak is larger the
-        next time.
+        Where one of them was too small, or what it was computed from, its peak is larger the next
+        time.
         """
         peaks: dict[Tensor, int] = {}
         while True:
             self.target.evaluate()
-            found = {name: peak for name, (_, peak) in self.target.state().exponents.items()
+            entries = self.target.state().exponents
+            found = {name: peak for name, (_, peak) in entries.items()
                      if name.during == Pass.EVALUATION and peak is not None}
-            if all(peak <= peaks.get(name, peak - 1) for name, peak in found.items()):
+            if all(name in peaks and peak <= peaks[name] for name, peak in found.items()):
                 return state
             peaks |= {name: max(peak, peaks.get(name, peak)) for name, peak in found.items()}
-            exponents = dict(state.exponents)
-            for name, peak in peaks.items():
-                chosen = chosen_exponent(0, peak, min(self.recipe.headroom_of(name), 0),
-                                         self.recipe.element_width)
-                exponents[name] = max(chosen, MINIMUM_EXPONENT), None
-                exponents[name.of_training] = exponents[name.of_training][0], None
-            state = replace(state, exponents=exponents)
+            state = replace(state, exponents=finest_exponents(
+                self.network, self.recipe, entries, peaks))
             self.target.load_state(state)
 
     def _predictions(self) -> Predictions:

@@ -92,6 +92,23 @@ def check(network, config, samples, recipe, capacity=None, *, ahead=False, resid
     return len(notices)
 
 
+@pytest.mark.parametrize(("chip", "features", "batch_size", "fan_out"), [
+    ("narrow", 20, 1, 2), ("wide", 90, 4, 3), ("slow memory", 90, 4, 3), ("one core", 60, 1, 2)])
+def test_panels_that_take_turns_meet_fewer_rows(chip, features, batch_size, fan_out):
+    """The gradient of a layer's weights has its outputs' rows; its inputs, which do not fit the
+    operand buffer, have more.
+    """
+    graph, config = random_graph(60, 150, features=features, classes=4, seed=1), CHIPS[chip]
+    recipe = Recipe(normalisation=MODELS["sage"].normalisation, weight_decays=(0.0,),
+                    element_width=config.element_width)
+    network = model_network("sage", features, (3, 3), 4)
+    sampler = NeighbourSampler(
+        graph.normalise(recipe.normalisation), np.flatnonzero(graph.splits == Split.TRAIN),
+        [fan_out] * 3, batch_size=batch_size, seed=0)
+    make = SampleMaker(network, recipe, graph, sampler)
+    check(network, config, [make(sampler.batch(0, number)) for number in range(2)], recipe)
+
+
 @pytest.mark.grid
 @pytest.mark.parametrize("order", [COMBINE_FIRST, AGGREGATE_FIRST])
 @pytest.mark.parametrize("draw", [None, *DRAWS])

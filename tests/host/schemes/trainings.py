@@ -12,7 +12,8 @@ from tests.host.processes.thread_group import on_ranks
 
 
 def everything(trainer):
-    """All that a training ends in: its records, and its state in exact integers."""
+    """All that a training ends in: its records, its state in exact integers, and predictions."""
+    predictions = trainer.predict()
     state = trainer.target.state()
     return trainer.history, trainer.evaluate(), state.step, state.exponents, \
         state.momentum_exponents, {
@@ -20,7 +21,7 @@ def everything(trainer):
             for name, arrays in state.parameters.items() for kind, values in arrays.items()}, {
             name: (rows.exponent, rows.values.tolist()) for name, rows in state.older.items()}, {
             name: [(one.exponent, one.values.tolist()) for one in versions]
-            for name, versions in state.versions.items()}
+            for name, versions in state.versions.items()}, predictions.logits.tolist()
 
 
 def train_on(boards, graph, *arguments, **options):
