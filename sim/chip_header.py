@@ -157,9 +157,12 @@ class _Chip:
                 yield (f"    {self._code.address(limb)} = "
                        f"ALL({limb.element}, {literal(value)});")
         for index, memory in enumerate(self._code.netlist.memories):
-            for place, word in _words(memory):
-                yield f"    for (size_t i = 0; i < kMembers; i++) g->memory[{index} * kMembers " \
-                      f"+ i][{place}] = {word:#x}u;"
+            if words := ", ".join(f"{{{place}, {word:#x}u}}" for place, word in _words(memory)):
+                yield from [
+                    f"    static const uint32_t words_{index}[][2] = {{{words}}};",
+                    f"    for (const auto &word : words_{index})",
+                    "        for (size_t i = 0; i < kMembers; i++)",
+                    f"            g->memory[{index} * kMembers + i][word[0]] = word[1];"]
         yield from ["}", ""]
 
     def _operands(self) -> VectorOperands:
