@@ -66,7 +66,7 @@ def tensors(state):
 
 
 def test_commands(kept, tmp_path):
-    name, folder, (_, evaluated, *_, parameters, _, _) = kept
+    name, folder, (_, evaluated, _, _, _, parameters, *_) = kept
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert json.loads(run("evaluate", folder, "--json").stdout) == evaluated
     run("predict", folder, "-o", tmp_path / "p.npz")
