@@ -5,6 +5,7 @@ import enum
 from typing import Any, NamedTuple, TypeVar
 
 from hypercast.errors import InputError
+from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.processes.group import Group
 from hypercast.host.processes.virtual_time import VirtualTime
 from hypercast.host.runtime.chip import Chip
@@ -149,11 +150,14 @@ class Worker(TrainingDevice):
 
     def _ask(self, call: Call) -> Any:
         """Have all boards do something; returns what the leader found."""
+        if self._failed and self._group.size > 1:
+            raise ClusterError("a board failed before, so others may wait for something else; "
+                               "start all boards again")
         try:
             self._group.tell(call)
             return self._answer(call)
         except BaseException:
-            self._failed = True  # and nobody knows what the others wait for
+            self._failed = True
             raise
 
     def snapshot(self) -> dict[str, IntArray]:

@@ -2,6 +2,7 @@
 """Uses of a model that has been trained, or is in training."""
 
 import abc
+import contextlib
 from dataclasses import replace
 from os import PathLike
 
@@ -94,16 +95,20 @@ class Trained(abc.ABC):
         equal can have another class than ``evaluate`` has counted. The training goes on as if
         nothing had been predicted.
         """
-        if self.samples:  # whose evaluations leave no headroom for a step
+        if self.samples:  # whose evaluations choose exponents for themselves
             self.target.evaluate()
             return self._predictions()
         state = self.target.state()
         try:
             finest = self._evaluate_finely(state)
             self._training.warn_of_saturation(lambda: finest)
-            return self._predictions()
-        finally:
-            self.target.load_state(state)
+            predictions = self._predictions()
+        except BaseException:
+            with contextlib.suppress(Exception):  # what has failed may do nothing any more
+                self.target.load_state(state)
+            raise
+        self.target.load_state(state)
+        return predictions
 
     def _evaluate_finely(self, state: TrainingState) -> TrainingState:
         """Evaluate a state until features have their smallest exponents; returns it with these.

@@ -5,6 +5,7 @@ from unittest.mock import Mock, call
 
 import pytest
 
+from hypercast.host.cluster.cluster_error import ClusterError
 from hypercast.host.processes.group import LoneGroup
 from hypercast.host.runtime.passes import Message
 from hypercast.host.schemes.actions import (
@@ -61,11 +62,14 @@ def test_all_boards_do_what_the_leader_is_asked_for():
 
 
 def test_a_leader_that_failed_waits_for_nobody():
-    group, device = Mock(), Mock()
+    group, device = Mock(size=2), Mock()
     device.load_state.side_effect = ArithmeticError("too large")
     worker = Worker(device, Scheme(0), group)
     with pytest.raises(ArithmeticError):
         worker.load_state("a")
+    for ask in (worker.state, worker.evaluate, lambda: worker.load_state("b")):
+        with pytest.raises(ClusterError, match=r"a board failed before.* start all boards again"):
+            ask()
     worker.close()
     assert group.tell.mock_calls == [call(Call(Request.LOAD_STATE, "a"))]
     device.close.assert_called_once()

@@ -3,6 +3,7 @@
 
 import warnings
 from dataclasses import replace
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -84,6 +85,11 @@ def test_a_training_that_cannot_predict_goes_on_from_its_state(monkeypatch):
         with pytest.raises(ArithmeticError, match="second"):
             trainer.predict()
         assert entries(trainer.target.state()) == entries(before)
+        # The error is that of the evaluation, though the device does nothing any more.
+        rounds.clear()
+        monkeypatch.setattr(trainer.target, "load_state", Mock(side_effect=[None, OSError("gone")]))
+        with pytest.raises(ArithmeticError, match="second"):
+            trainer.predict()
 
 
 def test_features_that_outgrow_a_step_do_not_saturate_in_predictions():
