@@ -51,7 +51,7 @@ class FixedPasses:
     sample : Sample
         The sample that it is computed for.
     trained : bool
-        Whether there is a backward pass, too.
+        Whether there is a backward pass, too. If not, no headroom is left above features.
 
     Attributes
     ----------
@@ -93,7 +93,8 @@ class FixedPasses:
         self.network = network
         self.recipe = recipe
         self._width = recipe.element_width
-        self._file = FixedTensors(self._width, recipe.headroom_of, network.exponent_entry,
+        headroom = recipe.headroom_of if trained else recipe.finest_headroom_of
+        self._file = FixedTensors(self._width, headroom, network.exponent_entry,
                                   restarts=not trained)
         self.tensors, self.exponents = self._file.mantissas, self._file.exponents
         self.saturations = self._file.saturations

@@ -27,6 +27,8 @@ class Judge(FixedPasses):
     def judge(self, state: TrainingState) -> Metrics:
         """``Metrics`` of a pass without dropout, with exponents chosen from the pass itself.
 
+        They leave no headroom above features, as no training step follows.
+
         Parameters
         ----------
         state : TrainingState

@@ -10,7 +10,7 @@ from hypercast.reference.adam import AdamRates
 from hypercast.reference.arithmetic import Rates
 from hypercast.reference.quantization import mantissa_and_shift
 from hypercast.reference.rate_schedule import RateSchedule, check_schedule, rate_factor
-from hypercast.reference.tensor import BACKWARD, FORWARD, Kind, Tensor
+from hypercast.reference.tensor import BACKWARD, FORWARD, Kind, Pass, Tensor
 from hypercast.rtl.isa import FACTOR_ONE, MASTER_EXPONENT
 
 __all__ = [
@@ -192,6 +192,11 @@ class Recipe:
             self.gradient_headroom if tensor.kind in BACKWARD else self.headroom
         assert bits is not None  # it was chosen when the recipe was made
         return bits
+
+    def finest_headroom_of(self, tensor: Tensor) -> int:
+        """The same if no training step follows an evaluation: none is left above features."""
+        headroom = self.headroom_of(tensor)
+        return min(headroom, 0) if tensor.during == Pass.EVALUATION else headroom
 
     @property
     def _default_learning_rate(self) -> float:

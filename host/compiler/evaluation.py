@@ -146,7 +146,8 @@ def _compile(model: InitialModel, config: Config, layers: range,
             layout,
             inputs=features.operand((0,)) if features else LeftOperand.dense(FEATURES, 0, 0),
             tensors=tensors, messages=plan.messages, roots=plan.roots, digits={},
-            headroom=model.recipe.headroom_of, schedule=schedule, following=(), tiling=tiling),
+            headroom=model.recipe.finest_headroom_of, schedule=schedule, following=(),
+            tiling=tiling),
             lambda program: _emit(program, layers, last=last), config, layout.vertices)
     job = assemble(model, layout, plan, program, starts, images, exponents)
     verify(job)

@@ -97,7 +97,10 @@ class ChipJudge(Judge):
             self.exponents.bias_shift(Tensor(Kind.BIAS, name.layer), base)
         if base > MAXIMUM_EXPONENT:  # which the chip would stop at
             self._file.calibrate(name, 0, base)
-        found, peak = self._compute(driver, part, name, self._expected[name])
+        # An entry that is open has the exponent of what was stored with it, which may be a factor.
+        opened = self.network.exponent_entry(name) in self._file.opened
+        expected = self.exponents[name] if opened else self._expected[name]
+        found, peak = self._compute(driver, part, name, expected)
         self._file.calibrate(name, 0 if peak is None else peak - base, base)
         self._expected[name] = chosen = self.exponents[name]
         if found != chosen:

@@ -34,8 +34,8 @@ def finest_exponents(network: Network, recipe: Recipe,
     found = dict(entries)
     for name, (exponent, _) in entries.items():
         if name.during == Pass.EVALUATION:
-            headroom = min(recipe.headroom_of(name), 0)
-            chosen = chosen_exponent(exponent, peaks.get(name), headroom, recipe.element_width)
+            chosen = chosen_exponent(exponent, peaks.get(name), recipe.finest_headroom_of(name),
+                                     recipe.element_width)
             found[name] = max(chosen, MINIMUM_EXPONENT), None
             found[name.of_training] = found[name.of_training][0], None
     entry_of, graph = network.exponent_entry, step_graph(network)

@@ -90,10 +90,10 @@ class Trained(abc.ABC):
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order.
 
-        The evaluations of records leave headroom for a training step. On the whole graph, this one
-        leaves none. So logits are nearer to float64, and a vertex whose best classes are next to
-        equal can have another class than ``evaluate`` has counted. The training goes on as if
-        nothing had been predicted.
+        On the whole graph, the evaluations of records leave headroom for a training step, and this
+        one leaves none. So logits are nearer to float64, and a vertex whose best classes are next
+        to equal can have another class than ``evaluate`` has counted. On samples, no evaluation
+        leaves headroom. The training goes on as if nothing had been predicted.
         """
         if self.samples:  # whose evaluations choose exponents for themselves
             self.target.evaluate()

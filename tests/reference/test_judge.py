@@ -57,3 +57,16 @@ def test_what_was_judged_before_makes_no_difference():
     assert all(map(np.array_equal, used.judge(state), fresh.judge(state)))
     assert np.array_equal(used.tensors["Z2.eval"], fresh.tensors["Z2.eval"])
     assert not +used.saturations
+
+
+def test_no_headroom_is_left_above_features():
+    """No training step follows, so what a recipe leaves free for one makes no difference."""
+    found = {}
+    for headroom in (-2, 0, 1, 3):
+        recipe = Recipe(feature_headroom=headroom)
+        model = InitialModel.of(network(), recipe, *data())
+        judge = Judge(network(), recipe, model.sample)
+        judge.judge(model.state)
+        found[headroom] = judge.exponents.entries(), judge.tensors["Z2.eval"].tolist()
+        assert (+judge.saturations != {}) == (headroom < 0)
+    assert found[0] == found[1] == found[3] != found[-2]

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Data sets that are made on the spot."""
 
-import networkx
 import numpy as np
 import scipy.sparse
 
@@ -17,6 +16,8 @@ def karate() -> GraphArguments:
     Trained on the two leaders and one member of each faction, validated on four members of each.
     (Zachary, An information flow model for conflict and fission in small groups, 1977.)
     """
+    import networkx  # here, since nothing else that trains needs its 285 modules
+
     club = networkx.karate_club_graph()
     labels = [int(faction == "Officer") for _, faction in club.nodes(data="club")]
     train, validation = [0, 4, 24, 33], [2, 6, 10, 12, 14, 20, 26, 28]

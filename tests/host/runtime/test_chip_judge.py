@@ -100,6 +100,12 @@ def drawn(seed):
         seed=seed, **additions)
 
 
+def scaled(state, factor):
+    """A state whose parameters are all so many times as large."""
+    return replace(state, parameters={name: arrays | {"master": factor * arrays["master"]}
+                                      for name, arrays in state.parameters.items()})
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_bits_are_those_of_the_reference(seed):
     """Before every step; and the steps between are those of a training that is not evaluated."""
@@ -135,14 +141,24 @@ def test_a_program_runs_twice_where_its_exponent_was_another():
         cycles = []
         for factor in (1, 1, 64, 64):
             state = chip.state()
-            grown = replace(state, parameters={
-                name: arrays | {"master": factor * arrays["master"]}
-                for name, arrays in state.parameters.items()})
             before = chip.evaluate_cycles
-            assert_equal(judge, expected, grown)
+            assert_equal(judge, expected, scaled(state, factor))
             cycles.append(chip.evaluate_cycles - before)
             chip.load_state(state)
         assert cycles[2] > cycles[1] == cycles[3]
+
+
+@pytest.mark.parametrize("name", ["gcn", "mixhop"])
+def test_an_exponent_that_a_factor_has_too(name):
+    """It is not the one that the result had in the evaluation before: that was of other bits."""
+    additions = {"hidden": (6, 6, 6), "jumping": True} if name == "gcn" else {
+        "hidden": (6, 3, 5, 4)}
+    model, whole = model_of(WIDE, name=name, **additions)
+    with opened(model, WIDE) as chip:
+        judge, expected = judges(chip, whole)
+        state = chip.state()
+        for factor in (1, 8, 1, 2, 1):
+            assert_equal(judge, expected, scaled(state, factor))
 
 
 def test_between_steps_on_several_samples():
