@@ -4,7 +4,6 @@
 from dataclasses import dataclass
 
 from hypercast.rtl.config import Config, ConfigurationError
-from hypercast.rtl.export.interfaces import channel_bytes
 
 __all__ = ["ZYNQ_BOARDS", "ProcessingSystem", "ZynqBoard", "check_memory"]
 
@@ -139,7 +138,7 @@ def check_memory(board: ZynqBoard, config: Config) -> None:
     ConfigurationError
         If they take more than Linux leaves to them.
     """
-    size = 2 * config.cores * channel_bytes(config)
+    size = 2 * config.cores * config.channel_bytes
     if size > board.memory_size:
         words = config.channel_words * board.memory_size // size
         raise ConfigurationError(

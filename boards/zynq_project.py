@@ -8,7 +8,7 @@ from hypercast.boards.vivado_debug import DEBUG_SCRIPT, debug_script
 from hypercast.boards.zynq_board import ZynqBoard
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import BASE, CLOCK, RESET, channel_bytes
+from hypercast.rtl.export.interfaces import BASE, CLOCK, RESET
 from hypercast.rtl.export.notice import notice
 
 __all__ = ["OPTIONS", "board_files"]
@@ -80,7 +80,7 @@ def board_files(board: ZynqBoard, config: Config, name: str, *,
         for key, value in {
                 "NAME": name, "DESIGN": _DESIGN, "BOARD": board.board_part,
                 "CONNECTIONS": board.connections, "BASE": f"{board.memory:x}",
-                "SIZE": f"{2 * config.cores * channel_bytes(config):x}"}.items():
+                "SIZE": f"{2 * config.cores * config.channel_bytes:x}"}.items():
             text = text.replace(f"@{key}@", value)
         return text
 

@@ -204,6 +204,11 @@ class Config:
         return max(32, self.data_width)
 
     @property
+    def channel_bytes(self) -> int:
+        """Bytes of a memory channel."""
+        return self.channel_words * self.word_width // 8
+
+    @property
     def chunks(self) -> int:
         """32-bit pieces of a memory word, as the host port sees it."""
         return self.word_width // 32

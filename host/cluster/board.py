@@ -124,7 +124,7 @@ def board_of(group: str, values: dict[str, Any]) -> list[Board]:
                                "transfers")
     board = Board(name=f"{group}-0", kind=kind, config=config,
                   clock=_or(given.get("megahertz"), 1e6, _clock(kind, config)),
-                  memory=2 * config.cores * _channel_bytes(config), host=host, transfers=transfers,
+                  memory=2 * config.cores * config.channel_bytes, host=host, transfers=transfers,
                   device=device)
     return [replace(board, name=f"{group}-{number}") for number in range(count)]
 
@@ -178,10 +178,6 @@ def _config(section: str, kind: str, given: dict[str, Any]) -> Config:
                                "gigabytes")
     words = min(words, 1 << ADDRESS_WIDTH)
     return config.replace(channel_words=1 << (words.bit_length() - 1))
-
-
-def _channel_bytes(config: Config) -> int:
-    return config.channel_words * config.word_width // 8
 
 
 def _clock(kind: str, config: Config) -> float:

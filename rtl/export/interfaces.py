@@ -13,7 +13,7 @@ from hypercast.rtl.limits import BURST, OUTSTANDING
 from hypercast.rtl.memory.axi4 import Axi4Read, Axi4Write, offset_width
 
 __all__ = ["BASE", "CLOCK", "MEMORY_ADDRESS_WIDTH", "RESET", "STRIDE", "Interface", "Port",
-           "channel_bytes", "interfaces", "ports"]
+           "interfaces", "ports"]
 
 #: Names of clock and reset.
 CLOCK, RESET = "aclk", "aresetn"
@@ -87,11 +87,6 @@ class Interface:
 
 #: Where external memory begins.
 BASE = Port(name="memory_base", width=MEMORY_ADDRESS_WIDTH)
-
-
-def channel_bytes(config: Config) -> int:
-    """Size of a memory channel."""
-    return config.channel_words * config.word_width // 8
 
 
 def interfaces(config: Config, *, external: bool = False) -> list[Interface]:

@@ -10,7 +10,6 @@ from hypercast.rtl.export.interfaces import (
     BASE,
     MEMORY_ADDRESS_WIDTH,
     STRIDE,
-    channel_bytes,
     ports,
 )
 from hypercast.rtl.isa import INSTRUCTION_WIDTH, INSTRUCTION_WORDS
@@ -82,7 +81,7 @@ def manifest(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> dict[s
 
 def _external(config: Config) -> dict[str, Any]:
     """What the AXI4 managers reach."""
-    size = channel_bytes(config)
+    size = config.channel_bytes
     return {"base_port": BASE.name, "address_width": MEMORY_ADDRESS_WIDTH,
             "data_width": config.word_width, "channel_bytes": size,
             "stride": {"parameter": STRIDE, "default": size},

@@ -12,7 +12,6 @@ from hypercast.rtl.export.interfaces import (
     STRIDE,
     Interface,
     Port,
-    channel_bytes,
     interfaces,
     ports,
 )
@@ -62,7 +61,7 @@ def top_verilog(config: Config, options: ExportOptions) -> str:
     everything = ports(config, external=options.external)
     changed = [port for port in everything if port.output and port.inner and _is_changed(port)]
     tied = [port for port in everything if port.output and not port.inner]
-    size = channel_bytes(config)
+    size = config.channel_bytes
     parameter = _PARAMETER.format(size=size, stride=STRIDE) if options.external else ""
     return "\n".join((
         f"module {options.top} {parameter}(",

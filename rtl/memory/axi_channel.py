@@ -52,7 +52,7 @@ class AxiChannel(wiring.Component):
     """
 
     def __init__(self, config: Config, address_width: int) -> None:
-        size = config.channel_words * config.word_width // 8
+        size = config.channel_bytes
         least = size.bit_length() - 1
         if not least <= address_width <= 64:
             raise InputError(f"address_width must be {least} to 64 for a channel of {size} bytes, "

@@ -10,7 +10,7 @@ import pytest
 from hypercast.boards.zynq_board import ZYNQ_BOARDS, check_memory
 from hypercast.boards.zynq_project import board_files
 from hypercast.rtl.config import PRESETS, ConfigurationError
-from hypercast.rtl.export.interfaces import channel_bytes, interfaces
+from hypercast.rtl.export.interfaces import interfaces
 from tests.boards.vivado_stub import record
 
 
@@ -112,7 +112,7 @@ def test_every_port_of_the_processor_is_used_or_switched_off(design):
 
 def test_memory_is_where_linux_leaves_it(design):
     board, config, calls = design
-    size = 2 * config.cores * channel_bytes(config)
+    size = 2 * config.cores * config.channel_bytes
     assert board.memory % board.memory_size == 0 and size <= board.memory_size
     [base] = [call[2] for call in calls if call[0] == "set_property" and "CONST_VAL" in call[2]]
     assert base.split()[-1] == f"{board.memory:#x}"

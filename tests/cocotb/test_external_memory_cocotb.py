@@ -15,7 +15,6 @@ from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.chip_conversion import to_verilog
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.sim.cocotb_runner import run
 from hypercast.sim.cocotb_transport import CocotbTransport
 from tests.cocotb.benches import require
@@ -25,7 +24,7 @@ pytestmark = pytest.mark.slow
 OPTIONS = ExportOptions(external=True, top_name="training_chip", prefix="training_")
 TRAINING = BenchTraining(dataset="karate", config=PRESETS["tiny"], epochs=1, hidden=(4,))
 CHANNELS = 2 * TRAINING.config.cores
-SIZE = channel_bytes(TRAINING.config)
+SIZE = TRAINING.config.channel_bytes
 #: Bytes of the memory, and where in it that of the chip begins.
 BYTES, BASE = 1 << 18, 1 << 16
 

@@ -91,6 +91,15 @@ def test_pure_modules_run_without_amaranth():
     assert subprocess.run([sys.executable, "-I", "-c", code]).returncode == 0
 
 
+def test_a_board_loads_what_trains():
+    """Each board is a process: what is used elsewhere only would be in the memory of all."""
+    unused = {'amaranth', 'matplotlib', 'networkx', 'numba'}
+    code = ("import sys, hypercast.host.training.distributed_training; "
+            f"sys.exit(' '.join({unused} & {{*sys.modules}}) or 0)")
+    found = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True)
+    assert (found.returncode, found.stderr.strip()) == (0, "")
+
+
 def test_reference_imports_itself_and_pure_modules():
     for path in modules("reference"):
         for name in own_imports(path):

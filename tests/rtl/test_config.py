@@ -165,6 +165,7 @@ def test_derived_widths(config):
     assert config.data_width == config.lanes * config.element_width
     assert config.word_width >= config.data_width and config.word_width % 32 == 0
     assert config.chunks * 32 == config.word_width
+    assert config.channel_bytes == 4 * config.chunks * config.channel_words
     assert config.accumulator_width == config.digits * config.element_width
     assert config.accumulator_width >= 2 * config.element_width
     assert config.state_words * config.word_width >= 32 * config.lanes

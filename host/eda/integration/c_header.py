@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.export_options import DEFAULT_OPTIONS, ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.notice import notice
 from hypercast.rtl.limits import PATIENCE
 from hypercast.rtl.registers import (
@@ -61,7 +60,7 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
          + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]
          + [("CONFIG_EXTERNAL_MEMORY", int(options.external), "1 if memory is reached by AXI4"),
             ("CONFIG_CHANNELS", 2 * config.cores, "Memory channels"),
-            ("CONFIG_CHANNEL_BYTES", channel_bytes(config), "Size of each")]),
+            ("CONFIG_CHANNEL_BYTES", config.channel_bytes, "Size of each")]),
     ]
     lines = ["/*", *(f" * {line}".rstrip() for line in notice(config)), " */",
              f"#ifndef {guard}", f"#define {guard}"]

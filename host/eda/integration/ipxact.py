@@ -13,7 +13,6 @@ from hypercast.rtl.export.interfaces import (
     STRIDE,
     Interface,
     Port,
-    channel_bytes,
     interfaces,
     ports,
 )
@@ -53,7 +52,7 @@ def ipxact(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     for name, value in {**config.to_dict(), "configuration_hash": f"{config.hash:#010x}"}.items():
         _add_parameter(parameters, name, int(value) if isinstance(value, bool) else value)
     if options.external:
-        _add_parameter(parameters, STRIDE, channel_bytes(config))
+        _add_parameter(parameters, STRIDE, config.channel_bytes)
     return document(component, config)
 
 

@@ -13,7 +13,6 @@ from hypercast.rtl.export.interfaces import (
     RESET,
     STRIDE,
     Interface,
-    channel_bytes,
     interfaces,
 )
 from hypercast.rtl.export.notice import notice
@@ -111,7 +110,7 @@ def litex_wrapper(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> s
     found = interfaces(config, external=options.external)
     [control] = (one for one in found if one.kind == "axi4lite")
     managers = [one for one in found if one.manager]
-    count, size = len(managers), channel_bytes(config)
+    count, size = len(managers), config.channel_bytes
     values = {"width": MEMORY_ADDRESS_WIDTH, "data": config.word_width, "count": count,
               "base": BASE.name, "stride": STRIDE}
     head = "".join(f"# {line}".rstrip() + "\n" for line in notice(config))

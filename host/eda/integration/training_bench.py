@@ -14,7 +14,7 @@ from hypercast.reference.network import Network
 from hypercast.reference.recipe import Recipe
 from hypercast.rtl.config import Config
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import BASE, channel_bytes, interfaces
+from hypercast.rtl.export.interfaces import BASE, interfaces
 
 __all__ = ["STEPS", "bench_model", "bench_module", "training_bench", "training_file"]
 
@@ -76,7 +76,7 @@ def bench_model(config: Config) -> InitialModel:
 def _external(config: Config, options: ExportOptions) -> dict[str, str]:
     """Declarations, connections and instances of external memory, if there is any."""
     wires, connections, memories = [], [], []
-    size = channel_bytes(config)
+    size = config.channel_bytes
     managers = [one for one in interfaces(config, external=options.external) if one.manager]
     for number, manager in enumerate(managers):
         own = {port.logical.lower(): port for port in manager.ports}

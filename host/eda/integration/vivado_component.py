@@ -17,7 +17,6 @@ from hypercast.rtl.export.interfaces import (
     STRIDE,
     Interface,
     Port,
-    channel_bytes,
     interfaces,
     ports,
 )
@@ -90,7 +89,7 @@ def _add_stride(parent: ElementTree.Element, kind: str, resolve: str, config: Co
                     if kind == "modelParameter" else {})
     add(parameter, "name", STRIDE)
     place = "MODELPARAM_VALUE" if kind == "modelParameter" else "PARAM_VALUE"
-    add(parameter, "value", f"0x{channel_bytes(config):016X}",
+    add(parameter, "value", f"0x{config.channel_bytes:016X}",
         {"format": "bitString", "resolve": resolve, "id": f"{place}.{STRIDE}",
          "bitStringLength": str(MEMORY_ADDRESS_WIDTH)})
 

@@ -9,7 +9,6 @@ from hypercast.rtl.export.interfaces import (
     CLOCK,
     MEMORY_ADDRESS_WIDTH,
     RESET,
-    channel_bytes,
     interfaces,
     ports,
 )
@@ -67,7 +66,3 @@ def test_the_clock_names_what_it_clocks():
     assert clock.parameters["ASSOCIATED_BUSIF"].split(":") == [one.name for one in buses]
     assert clock.parameters["ASSOCIATED_RESET"] == reset.name
     assert reset.parameters == {"POLARITY": "ACTIVE_LOW"}
-
-
-def test_a_channel_holds_its_words():
-    assert channel_bytes(CONFIG) * 8 == CONFIG.channel_words * CONFIG.word_width

@@ -9,7 +9,7 @@ import pytest
 
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.export_options import CHIP_MODULE, ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
+from hypercast.rtl.export.interfaces import interfaces, ports
 from hypercast.rtl.export.top import top_verilog
 from hypercast.sim.simulators import verilator_root
 from tests.cocotb.benches import require
@@ -100,7 +100,7 @@ def test_reset(external, tmp_path):
 
 def test_addresses(tmp_path):
     """Channels follow each other, from the base on, whose low bits are ignored."""
-    size = channel_bytes(CONFIG)
+    size = CONFIG.channel_bytes
     for lines in simulate(tmp_path, external=True, options=ExportOptions(external=True)):
         found = dict(line.split() for line in lines if line.startswith("m_axi"))
         base = 0x1_0000_0123 & -size

@@ -11,7 +11,6 @@ from hypercast.host.eda.integration.ipxact import ipxact
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.control.axi_lite import AxiLite
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes
 from hypercast.rtl.export.manifest import manifest
 from hypercast.rtl.registers import REGISTERS
 
@@ -42,7 +41,7 @@ def test_the_distance_of_channels_is_a_parameter():
     found = ElementTree.fromstring(ipxact(CONFIG, ExportOptions(external=True)))
     [parameter] = [one for one in found.iterfind("parameters/parameter", NAMESPACES)
                    if text(one, "name") == "MEMORY_STRIDE"]
-    assert int(text(parameter, "value")) == channel_bytes(CONFIG)
+    assert int(text(parameter, "value")) == CONFIG.channel_bytes
     [module] = found.iterfind(".//moduleParameter", NAMESPACES)
     assert text(module, "value") == parameter.get("parameterId") == text(module, "name")
 

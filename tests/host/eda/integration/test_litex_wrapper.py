@@ -9,7 +9,7 @@ import pytest
 from hypercast.host.eda.integration.litex_wrapper import litex_wrapper
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes, ports
+from hypercast.rtl.export.interfaces import ports
 
 CONFIG = PRESETS["tiny"]
 
@@ -78,7 +78,7 @@ def test_every_port_is_connected(external, litex, tmp_path):
     top, pins = chip.specials.instance
     assert top == "mine"
     stride = pins.pop("p_MEMORY_STRIDE", None)
-    assert stride == (channel_bytes(CONFIG) if external else None)
+    assert stride == (CONFIG.channel_bytes if external else None)
     assert set(pins) == {f"{'o' if port.output else 'i'}_{port.name}"
                          for port in ports(CONFIG, external=external)}
     assert pins["i_aclk"].name == "clk(fast)" and pins["i_aresetn"].name == "~rst(fast)"

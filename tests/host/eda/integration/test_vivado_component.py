@@ -10,7 +10,7 @@ from lxml import etree
 from hypercast.host.eda.integration.vivado_component import vivado_component
 from hypercast.rtl.config import PRESETS
 from hypercast.rtl.export.export_options import ExportOptions
-from hypercast.rtl.export.interfaces import channel_bytes, interfaces, ports
+from hypercast.rtl.export.interfaces import interfaces, ports
 from hypercast.rtl.registers import REGISTERS
 
 CONFIG = PRESETS["tiny"]
@@ -65,7 +65,7 @@ def test_the_distance_of_channels_is_a_parameter(component):
     for path in ("model/modelParameters/modelParameter", "parameters/parameter"):
         [found] = [one for one in component.iterfind(path, NAMESPACES)
                    if text(one, "name") == "MEMORY_STRIDE"]
-        assert int(text(found, "value"), 16) == channel_bytes(CONFIG)
+        assert int(text(found, "value"), 16) == CONFIG.channel_bytes
 
 
 def test_names_and_files(component):
