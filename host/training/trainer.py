@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from os import PathLike
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import Assignment
@@ -28,7 +28,6 @@ from hypercast.host.runtime.comparison import Comparison
 from hypercast.host.runtime.training_device import TrainingDevice
 from hypercast.host.schemes.worker import Worker
 from hypercast.host.training.boards import Boards
-from hypercast.host.training.curves import Curves
 from hypercast.host.training.deployment import Deployment, Wanted
 from hypercast.host.training.distributed_training import DistributedTraining
 from hypercast.host.training.history import History, summary
@@ -50,6 +49,9 @@ from hypercast.host.transport.transport import Transport
 from hypercast.reference.initial_model import InitialModel
 from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.isa import Split
+
+if TYPE_CHECKING:
+    from hypercast.host.training.curves import Curves
 
 __all__ = ["Trainer"]
 
@@ -432,7 +434,7 @@ class Trainer(Trained):
 
     # Use.
 
-    def plot(self) -> Curves:
+    def plot(self) -> "Curves":
         """Draw loss, and accuracy or F1, over the epochs: a ``matplotlib.figure.Figure``.
 
         Raises
@@ -443,6 +445,8 @@ class Trainer(Trained):
         if not self.history:
             raise InputError("there is nothing to plot before the first epoch; train by fit() or "
                              "step()")
+        from hypercast.host.training.curves import Curves  # slow to import, as matplotlib is
+
         return Curves(self.history)
 
     def virtual_time(self) -> VirtualTime | None:
