@@ -36,7 +36,9 @@ def master_weights(values: npt.ArrayLike, name: str) -> IntArray:
     bad = np.argwhere(~((masters >= _LOW) & (masters <= _HIGH)))  # also NaN
     if bad.size:
         index = tuple(bad[0].tolist())
-        raise InputError(f"{name}[{', '.join(map(str, index))}] is {values[index]:.9g}, but "
-                         f"weights are at least -32 and below 32, as masters of 32 bits hold "
-                         f"them; scale the layer's weights down")
+        place = f"{name}[{', '.join(map(str, index))}]"
+        if np.isnan(values[index]):
+            raise InputError(f"{place} is nan, which is no weight; train again, or replace it")
+        raise InputError(f"{place} is {values[index]:.9g}, but weights are at least -32 and below "
+                         f"32, as masters of 32 bits hold them; scale the layer's weights down")
     return masters.astype(np.int64)

@@ -89,6 +89,9 @@ class Cluster:
     boards: tuple[Board, ...]
     connections: tuple[Connection, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Cluster({_list_names([board.name for board in self.boards])})"
+
     def __post_init__(self) -> None:
         names = [board.name for board in self.boards]
         for connection in self.connections:

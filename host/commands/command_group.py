@@ -4,6 +4,7 @@
 import codecs
 import contextlib
 import itertools
+import os
 import re
 import shlex
 import sys
@@ -42,15 +43,24 @@ class CommandGroup(click.Group):
     """
 
     def main(self, *args: Any, **kwargs: Any) -> Any:
-        """Run a command line; text is UTF-8 whatever the locale."""
+        """Run a command line; text is UTF-8 whatever the locale.
+
+        Where standard input, output or errors are closed, they are nothing, and no file that is
+        opened later.
+        """
+        _open_standard_files()
         for stream in (sys.stdout, sys.stderr):
             if hasattr(stream, "reconfigure"):
                 stream.reconfigure(encoding="utf-8", errors=_ERRORS)
         arguments = args[0] if args and args[0] is not None else kwargs.get("args")
         words = sys.argv[1:] if arguments is None else [*arguments]
         shared = one_of_several() if words[:1] == [_SHARED] else contextlib.nullcontext()
-        with safe_path(), shared:
-            return super().main(*args, **kwargs)
+        try:
+            with safe_path(), shared:
+                return super().main(*args, **kwargs)
+        except OSError as error:  # of what a command's help is printed to
+            click.echo(f"error: {_text(error)}", err=True)
+            sys.exit(1)
 
     def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         """Take a command line apart, and remember it; what is empty there is a slip."""
@@ -77,6 +87,16 @@ class CommandGroup(click.Group):
                     raise
                 click.echo(f"error: {_text(error)}", err=True)
                 raise click.exceptions.Exit(2 if isinstance(error, InputError) else 1) from error
+
+
+def _open_standard_files() -> None:
+    for number, (name, mode) in enumerate([("stdin", "r"), ("stdout", "w"), ("stderr", "w")]):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # which gets the lowest number that is free
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, mode, encoding="utf-8", closefd=False))
 
 
 def command_line() -> str:

@@ -6,6 +6,7 @@ All consoles and tables come from here.
 
 import os
 import re
+import shutil
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TextIO
@@ -34,12 +35,15 @@ def make_console(*, errors: bool = False) -> Console:
     for terminals only.
     """
     live = _shows_changes(sys.stderr if errors else sys.stdout)
+    # Rich takes COLUMNS=0 for a width.
+    nothing = re.fullmatch("0+", os.environ.get("COLUMNS", ""))
+    width = shutil.get_terminal_size().columns if live and nothing else None if live else _WIDE
     return Console(stderr=errors, soft_wrap=True, markup=False, emoji=False, highlight=False,
-                   force_terminal=live, force_interactive=live, width=None if live else _WIDE,
+                   force_terminal=live, force_interactive=live, width=width,
                    color_system="auto" if live else None)
 
 
-def _shows_changes(stream: TextIO) -> bool:
+def _shows_changes(stream: TextIO | None) -> bool:
     """Whether a stream is a terminal whose reader wants colours and lines that change.
 
     mpirun gives processes a terminal even where what they print goes to a file. Processes that
@@ -51,7 +55,7 @@ def _shows_changes(stream: TextIO) -> bool:
     told = os.environ.get("TTY_COMPATIBLE")
     if told in ("0", "1"):
         return told == "1"
-    return find_start() is None and stream.isatty()
+    return find_start() is None and stream is not None and stream.isatty()
 
 
 def print_table(console: Console, heads: Sequence[str], rows: Iterable[Sequence[str] | None],

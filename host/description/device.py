@@ -77,7 +77,10 @@ class Device:
             raise DescriptionError(f"[device] evaluate_on must be {' or '.join(EVALUATORS)}, not "
                                    f"{self.evaluate_on!r}", "device", "evaluate_on")
         if elements is not None:
-            given["element_width"] = elements
+            if given.setdefault("element_width", elements) != elements:
+                raise DescriptionError(
+                    f"[device] elements is {elements}, but element_width, which is the same, is "
+                    f"{given['element_width']}; give one of them", "device", "elements")
         try:
             self.config = PRESETS[self.preset].replace(**given)
         except ConfigurationError as error:

@@ -249,15 +249,27 @@ class Graph(Labelled):
         Raises
         ------
         GraphError
-            If they are not numbers of vertices, each at most once, or booleans.
+            If they are not numbers of vertices, each at most once, or booleans; or there are none.
         """
         vertices = checked_vertices(vertices, "the part", self.vertices)
+        if not vertices.size:
+            raise GraphError("the part is empty; name at least one vertex")
         return Graph(edges=scipy.sparse.csr_array(self.edges[vertices][:, vertices]),
                      features=self.features[vertices], labels=self.labels[vertices],
                      splits=self.splits[vertices])
 
-    def permute(self, order: IntArray) -> "Graph":
-        """This graph with vertex ``order[k]`` as number k."""
+    def permute(self, order: npt.ArrayLike) -> "Graph":
+        """This graph with vertex ``order[k]`` as number k.
+
+        Raises
+        ------
+        GraphError
+            If the order does not have the number of each vertex once.
+        """
+        order = checked_vertices(order, "the order", self.vertices)
+        if len(order) != self.vertices:
+            raise GraphError(f"the order has {len(order)} of {self.vertices} vertices; give the "
+                             f"number of each, once (Graph.among takes some)")
         rows = self.edges[order]
         number = np.empty(self.vertices, dtype=rows.indices.dtype)
         number[order] = np.arange(self.vertices)
@@ -268,9 +280,21 @@ class Graph(Labelled):
                      splits=self.splits[order])
 
     def with_normalised_features(self) -> Self:
-        """This graph with each row of features divided by the sum of its magnitudes."""
-        sums = _row_sums(abs(self.features))
-        inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+        """This graph with each row of features divided by the sum of its magnitudes.
+
+        Raises
+        ------
+        GraphError
+            If that sum, or one divided by it, is beyond the largest float64.
+        """
+        with np.errstate(over="ignore"):
+            sums = _row_sums(abs(self.features))
+            inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+        bad = np.flatnonzero(~np.isfinite(sums) | ~np.isfinite(inverse))
+        if bad.size:
+            raise GraphError(f"the magnitudes of the features of vertex {bad[0]} sum to "
+                             f"{sums[bad[0]]}, by which float64 cannot divide; scale features "
+                             f"{'down' if sums[bad[0]] > 1 else 'up'}")
         if scipy.sparse.issparse(self.features):
             features = scipy.sparse.csr_array(scipy.sparse.diags_array(inverse) @ self.features)
         else:
@@ -312,7 +336,7 @@ class Graph(Labelled):
         Raises
         ------
         GraphError
-            If the weights towards some vertex do not have a positive sum.
+            If the weights towards some vertex do not have a positive sum that is a number.
         """
         if not isinstance(kind, str) or kind not in NORMALISATIONS:
             raise GraphError(f"normalisation must be one of {', '.join(NORMALISATIONS)}, not "
@@ -335,12 +359,10 @@ class Graph(Labelled):
     def _looped_means(self, kind: str) -> SparseArray:
         """Edge weights of the normalisations ``LOOPED``."""
         looped = self.with_loops().edges
-        sums = np.asarray(looped.sum(axis=1)).ravel()
+        with np.errstate(over="ignore"):
+            sums = np.asarray(looped.sum(axis=1)).ravel()
         there = np.diff(looped.indptr) > 0  # a row may have a loop of weight 0 alone
-        bad = np.flatnonzero((sums <= 0) & there)
-        if bad.size:
-            raise GraphError(f"the edge weights of vertex {bad[0]} and its loop sum to "
-                             f"{sums[bad[0]]}; normalise the weights yourself and use 'given'")
+        _check_sums(sums, there, " and its loop")
         scale = np.zeros_like(sums)
         scale[there] = sums[there]**-(1.0 if kind == "mean" else 0.5)
         weights = np.repeat(scale, np.diff(looped.indptr)) * looped.data
@@ -352,14 +374,22 @@ class Graph(Labelled):
     def _neighbour_means(self) -> SparseArray:
         """Each row of edge weights divided by its sum, rows without edges zero."""
         degrees = np.diff(self.edges.indptr)
-        sums = np.asarray(self.edges.sum(axis=1)).ravel()
-        bad = np.flatnonzero((sums <= 0) & (degrees > 0))
-        if bad.size:
-            raise GraphError(f"the edge weights of vertex {bad[0]} sum to {sums[bad[0]]}; "
-                             f"normalise the weights yourself and use 'given'")
+        with np.errstate(over="ignore"):
+            sums = np.asarray(self.edges.sum(axis=1)).ravel()
+        _check_sums(sums, degrees > 0)
         return scipy.sparse.csr_array(
             (self.edges.data / np.repeat(sums, degrees), self.edges.indices, self.edges.indptr),
             shape=self.edges.shape)
+
+
+def _check_sums(sums: FloatArray, there: BoolArray, loop: str = "") -> None:
+    """Refuse sums of edge weights that nothing can be divided by, of vertices that have edges."""
+    bad = np.flatnonzero(~((sums > 0) & np.isfinite(sums)) & there)
+    if bad.size:
+        remedy = "normalise the weights yourself and use 'given'" if sums[bad[0]] <= 0 else \
+            "scale weights down"
+        raise GraphError(f"the edge weights of vertex {bad[0]}{loop} sum to {sums[bad[0]]}; "
+                         f"{remedy}")
 
 
 def _row_sums(matrix: FloatMatrix) -> FloatArray:

@@ -167,7 +167,9 @@ def checked_vertices(vertices: npt.ArrayLike, name: str, count: int) -> IntArray
             raise GraphError(f"{name} has {given.size} booleans for {count} vertices; give one "
                              f"each")
         given = np.flatnonzero(given)
-    if given.ndim != 1 or (given.size and given.dtype.kind not in "iu"):
+    if not given.size and given.ndim == 1:  # of any type
+        given = given.astype(np.int64)
+    if given.ndim != 1 or given.dtype.kind not in "iu":
         raise GraphError(f"{name} is of shape {given.shape} and type {given.dtype}; give a list of "
                          f"vertex numbers, or booleans")
     numbers, times = np.unique(given, return_counts=True)

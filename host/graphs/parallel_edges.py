@@ -125,6 +125,11 @@ def merged_edges(edges: npt.ArrayLike, weights: npt.ArrayLike | None, vertices: 
         keys, found = _add_weights(targets * vertices + sources, found)
         targets = keys // vertices
         sources = keys - targets * vertices
+        bad = np.flatnonzero(~np.isfinite(found if found is not None else ()))
+        if bad.size:
+            raise GraphError(f"weights of the edges from vertex {sources[bad[0]]} to "
+                             f"{targets[bad[0]]} add up to more than the largest float64; scale "
+                             f"weights down")
     else:
         keys = targets * vertices + sources
         if parallel == Parallel.LIST:
@@ -167,7 +172,8 @@ def _checked_weights(weights: npt.ArrayLike, ends: Ends) -> npt.NDArray[Any]:
         source, target = (end[bad[0]] for end in ends)
         raise GraphError(f"weight of edge {bad[0]} is {found[bad[0]]}; replace it by a number (it "
                          f"leads from vertex {source} to {target})")
-    checked: npt.NDArray[Any] = found if found.dtype.kind == "f" else found.astype(np.float64)
+    narrow = found.dtype.kind == "f" and found.dtype.itemsize <= np.dtype(np.float64).itemsize
+    checked: npt.NDArray[Any] = found if narrow else found.astype(np.float64)
     return checked
 
 

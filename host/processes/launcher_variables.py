@@ -10,15 +10,17 @@ from typing import NamedTuple
 __all__ = ["Started", "find_start", "own_environment"]
 
 #: Variables of rank and number of processes, by launcher: Open MPI's mpirun; MPICH, Intel MPI and
-#: srun --mpi=pmi2; MVAPICH2; jsrun; Flux; aprun; HPE's PALS; and whoever speaks PMIx, as prterun
-#: and srun --mpi=pmix.
+#: srun --mpi=pmi2; MVAPICH2; its predecessor; jsrun; Flux; IBM's POE; aprun; HPE's PALS; and
+#: whoever speaks PMIx, as prterun and srun --mpi=pmix.
 _VARIABLES = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"), ("PMI_RANK", "PMI_SIZE"),
-    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"), ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"),
-    ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"), ("ALPS_APP_PE", ""), ("PALS_RANKID", ""),
-    ("PMIX_RANK", ""))
-#: Hydra's variables are about the processes of one machine: there are as many in all, or more.
-_LOCAL = "MPI_LOCALRANKID", "MPI_LOCALNRANKS"
+    ("MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE"), ("MPIRUN_RANK", "MPIRUN_NPROCS"),
+    ("JSM_NAMESPACE_RANK", "JSM_NAMESPACE_SIZE"), ("FLUX_TASK_RANK", "FLUX_JOB_SIZE"),
+    ("MP_CHILD", "MP_PROCS"), ("ALPS_APP_PE", ""), ("PALS_RANKID", ""), ("PMIX_RANK", ""))
+#: Variables that say that there are several only with a rank above 0, or a size above 1: Hydra's,
+#: about the processes of one machine, of which there are as many in all, or more; torchrun's, whose
+#: names others use; pbsdsh's, which a batch script of PBS has, too.
+_SOME = (("MPI_LOCALRANKID", "MPI_LOCALNRANKS"), ("RANK", "WORLD_SIZE"), ("PBS_VNODENUM", ""))
 #: A step of Slurm; its processes; and the variables that any step has by default, which a batch
 #: script and an interactive shell are told of, too.
 _STEPS = "SLURM_STEP_ID", "SLURM_STEPID"
@@ -31,7 +33,8 @@ _DAEMON = "PRTE_LAUNCHED"
 #: Variables of launchers and batch systems, but for the place of Open MPI, and for its parameters
 #: that do not say where processes are started, and how many.
 _FOREIGN = re.compile(
-    r"(OMPI|OPAL|PRTE|PMIX|ORTE)_(?!MCA_|PREFIX$|ALLOW_)|PMI_|PMI2_|MV2_|MPI_LOCAL|HYD|JSM_|FLUX_|ALPS_|PALS_|"
+    r"(OMPI|OPAL|PRTE|PMIX|ORTE)_(?!MCA_|PREFIX$|ALLOW_)|PMI_|PMI2_|MV2_|MPI_LOCAL|HYD|JSM_|FLUX_|ALPS_|"
+    r"PALS_|MPIRUN_|MP_(CHILD|PROCS)$|(LOCAL_)?RANK$|(LOCAL_)?WORLD_SIZE$|"
     r"SLURM_|SLURMD_|PBS_|LSB_|LSF_|SGE_|PE_HOSTFILE$|OAR_|COBALT_|LOADL_|"
     r"(OMPI|OPAL|PRTE|PMIX)_MCA_(plm|ras|rmaps|ess|rds|orte_|prte_|num_procs|initial_wdir|"
     r"PREFIXES)")
@@ -68,9 +71,9 @@ def find_start(variables: Mapping[str, str] = os.environ) -> Started | None:
     found = [Started(_number(variables.get(rank)), _number(variables.get(size)),
                      rank if rank in variables else size)
              for rank, size in _VARIABLES if rank in variables or size in variables]
-    rank, size = (_number(variables.get(name)) for name in _LOCAL)
-    if rank > 0 or size > 1:
-        found.append(Started(rank, size, _LOCAL[0]))
+    some = [Started(_number(variables.get(rank)), _number(variables.get(size)), rank)
+            for rank, size in _SOME if rank in variables and (not size or size in variables)]
+    found += [one for one in some if one.several]
     step = _step(variables)
     if step and (not found or _DAEMON not in variables):
         found.append(step)

@@ -235,7 +235,8 @@ def _environment(boards: int) -> dict[str, str]:
     """
     found = own_environment()
     found.setdefault("OMP_NUM_THREADS", str(max(len(os.sched_getaffinity(0)) // boards, 1)))
-    found["TTY_COMPATIBLE"] = str(int(sys.stdout.isatty() and sys.stderr.isatty()))
+    found["TTY_COMPATIBLE"] = str(int(all(
+        stream is not None and stream.isatty() for stream in (sys.stdout, sys.stderr))))
     found.setdefault("COLUMNS", str(shutil.get_terminal_size().columns))
     return found
 

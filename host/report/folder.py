@@ -40,6 +40,9 @@ from hypercast.rtl.config import Config
 
 __all__ = ["Run", "load_run"]
 
+#: Files that a report can do without, and what is to be removed then.
+_OPTIONAL = {NUMBERS: NUMBERS, BOARDS: BOARDS, STEP: STEP, SLICES: STEP}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
@@ -150,5 +153,8 @@ def load_run(folder: str | PathLike[str]) -> Run:
         return Run(facts=run["facts"], config=config, memory=run["memory"],
                    epochs=epochs, **step)
     except (OSError, KeyError, RecursionError, TypeError, ValueError) as error:
-        raise RunError(f"{folder / name} cannot be read ({error}); run hypercast train --run "
-                       f"{folder} again") from error
+        if isinstance(error, RunError):  # which says what to do
+            raise
+        remedy = f"remove {folder / _OPTIONAL[name]}, and the report is without it" \
+            if name in _OPTIONAL else f"run hypercast train --run {folder} again"
+        raise RunError(f"{folder / name} cannot be read ({error}); {remedy}") from error

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from hypercast.host.cluster.assignment import LAYERS, SCHEMES, Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster, load_cluster
-from hypercast.host.description.conversion import Within, check
+from hypercast.host.description.conversion import Within, call_text, check, given_fields
 
 __all__ = ["Boards"]
 
@@ -106,6 +106,12 @@ class Boards:
         if self.stages and self.chunks:
             raise unfit_value("stages", "are of older weights, {chunks} of older rows; "
                               "leave one of them out")
+
+    def __repr__(self) -> str:
+        values = given_fields(self)
+        if self.count is None:
+            del values["count"]
+        return call_text("Boards", values)
 
     @property
     def described(self) -> Cluster | None:

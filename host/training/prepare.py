@@ -14,7 +14,7 @@ from hypercast.host.compiler.memory_map import CapacityError
 from hypercast.host.compiler.sample_capacity import Capacity
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.cycle_model.workload import Workload
-from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.graph import Graph, GraphError
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.runtime.alone_chip import AloneChip
 from hypercast.host.runtime.chip_transport import open_transport
@@ -189,11 +189,15 @@ def training_data(graph: Graph, recipe: Recipe,
     """Edge weights, features, labels, splits and loss weights: normalised, in rank order."""
     order = rank_order(graph)
     ranked = None if loss_weights is None else np.asarray(loss_weights, dtype=np.float64)[order]
-    graph = graph.permute(order)
     if recipe.normalise_features:
         graph = graph.with_normalised_features()
-    return (graph.normalise(recipe.normalisation, recipe.gin_epsilon), graph.features,
-            graph.labels, graph.splits, ranked)
+    given, graph = graph, graph.permute(order)
+    try:
+        edges = graph.normalise(recipe.normalisation, recipe.gin_epsilon)
+    except GraphError:
+        given.normalise(recipe.normalisation, recipe.gin_epsilon)  # whose error has its numbers
+        raise
+    return edges, graph.features, graph.labels, graph.splits, ranked
 
 
 def open_device(name: str, model: InitialModel, config: Config, *,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Losses by rounding to elements: warns where they are large, refuses where a column vanishes."""
+"""Losses by rounding: warns where they are large, refuses where a column of features vanishes."""
 
 import math
 import warnings
@@ -13,11 +13,12 @@ from hypercast.host.graphs.interchange.weights import WeightsError
 from hypercast.reference.array_types import FloatArray, FloatMatrix, IntArray
 from hypercast.reference.edge_weights import rounding_error
 from hypercast.reference.quantization import lowest_exponent, quantize
+from hypercast.reference.recipe import Recipe
 from hypercast.reference.sample import Sample
 from hypercast.reference.tensor import Kind, Tensor
 from hypercast.rtl.isa import MASTER_EXPONENT
 
-__all__ = ["RoundingWarning", "check_edges", "check_features", "check_weights"]
+__all__ = ["RoundingWarning", "check_edges", "check_features", "check_rates", "check_weights"]
 
 #: A smaller share of the values is not warned of: some of any are near zero.
 _SHARE = 0.01
@@ -109,6 +110,22 @@ def check_weights(parameters: Mapping[Tensor, FloatArray], place: str) -> None:
     if gone > _SHARE * there:
         warnings.warn(f"{place}: {gone / there:.1%} of the initial weights that are not zero will "
                       f"be: {rounding}; scale them up", RoundingWarning, stacklevel=2)
+
+
+def check_rates(recipe: Recipe) -> None:
+    """Warn of learning rates so low that weights, which are multiples of a unit, may never change.
+
+    A step of Adam is about as long as its rate; one of SGD is the rate times the gradient, of which
+    more than 1 is seldom.
+    """
+    unit = math.ldexp(1.0, MASTER_EXPONENT)
+    rates = [*(recipe.learning_rates or ()), *(recipe.bias_learning_rates or ())]
+    low = [rate for rate in rates if 0 < rate < unit / 2]
+    if low:
+        warnings.warn(
+            f"a learning rate is {min(low):.3g}, and all weights are rounded to multiples of "
+            f"{unit:.3g}: a step may change none; raise it, or scale features up and weights down",
+            RoundingWarning, stacklevel=2)
 
 
 def check_edges(sample: Sample) -> None:

@@ -42,7 +42,7 @@ from hypercast.reference.training_state import TrainingState
 from hypercast.rtl.config import Config
 
 __all__ = ["BOARDS", "EPOCHS", "NUMBERS", "REPORT", "RUN", "SESSIONS", "SLICES", "STEP", "Record",
-           "RunError", "RunFolder"]
+           "RunError", "RunFolder", "RunWarning"]
 
 #: Files that ``hypercast report`` draws.
 RUN, EPOCHS, STEP, SLICES, NUMBERS, BOARDS, SESSIONS = (
@@ -66,6 +66,10 @@ Record: TypeAlias = dict[str, Any]
 
 class RunError(InputError):
     """A folder holds no run, or a damaged one; says which file, and what to do."""
+
+
+class RunWarning(UserWarning):
+    """A run goes on in another way than its folder lets expect."""
 
 
 class RunFolder:
@@ -257,6 +261,10 @@ class RunFolder:
         except ValueError as error:
             raise RunError(f"{path} cannot be read ({error}); remove it: it only says when, and "
                            f"for how long, was trained") from error
+
+    def epochs_written(self) -> int:
+        """Epochs that are recorded, whether or not a checkpoint is of them."""
+        return len(self._record_lines()) if (self._folder / EPOCHS).is_file() else 0
 
     def _record_lines(self) -> list[bytes]:
         """The lines of all records that were written to their end."""

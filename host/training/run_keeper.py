@@ -2,6 +2,7 @@
 """Keeps a run in its folder, epoch by epoch, and what this process did of it."""
 
 import contextlib
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import hypercast
@@ -9,7 +10,7 @@ from hypercast.host.compiler.job import Job
 from hypercast.host.description.description import Description
 from hypercast.host.runtime.timeline import Profile
 from hypercast.host.training.process_record import ProcessRecord, Stopwatch
-from hypercast.host.training.run_folder import Record, RunFolder
+from hypercast.host.training.run_folder import Record, RunFolder, RunWarning
 from hypercast.rtl.config import Config
 
 __all__ = ["RunKeeper"]
@@ -55,6 +56,10 @@ class RunKeeper:
             if resume and folder.has_checkpoint:
                 resume(folder)
                 folder.process_records()
+            elif resume and (epochs := folder.epochs_written()):
+                warnings.warn(
+                    f"{folder.checkpoint_path} is not there, though {epochs} epochs were recorded "
+                    f"in its folder; this training begins anew", RunWarning, stacklevel=2)
         except BaseException:
             folder.release()
             raise

@@ -9,6 +9,7 @@ from os import PathLike
 import numpy as np
 
 from hypercast.errors import InputError
+from hypercast.host.files.given_path import as_output_errors, given_path
 from hypercast.host.graphs.graph_outline import GraphOutline
 from hypercast.host.graphs.interchange.weights import save_weights
 from hypercast.host.runtime.training_device import TrainingDevice
@@ -83,9 +84,18 @@ class Trained(abc.ABC):
         ----------
         path : pathlib.Path or str
             A ``.safetensors`` file, or a ``.pt`` file, a state dictionary (needs PyTorch).
+
+        Raises
+        ------
+        InputError
+            If it is no path, or nothing can be written there.
+        WeightsError
+            If its name ends in neither, or PyTorch is needed and missing.
         """
+        file = given_path(path, "path")
         self._training.warn_of_saturation(self.target.state)
-        save_weights(path, self.network, self.parameters(), self.recipe.gin_epsilon)
+        with as_output_errors(file):
+            save_weights(file, self.network, self.parameters(), self.recipe.gin_epsilon)
 
     def predict(self) -> Predictions:
         """The ``Predictions`` for all vertices, in the graph's order.

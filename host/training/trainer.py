@@ -21,6 +21,7 @@ from hypercast.host.description.recipe import recipe_values
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
 from hypercast.host.description.stopping import Stopping
+from hypercast.host.files.given_path import given_path
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.graphs.interchange.weights import WeightsWarning
 from hypercast.host.processes.virtual_time import VirtualTime
@@ -226,10 +227,17 @@ class Trainer(Trained):
             not where they were.
         **options
             Further parameters.
+
+        Raises
+        ------
+        InputError
+            If a path is none.
+        RunError, DescriptionError, CheckpointError
+            If the folder holds no run, or one that is damaged, or of another graph.
         """
-        kept, data = RunFolder(folder), None
+        kept, data = RunFolder(given_path(folder, "folder")), None
         if graph is not None and not isinstance(graph, Graph):
-            graph, data = None, graph
+            graph, data = None, given_path(graph, "graph")
         description = kept.description(data=data, required=graph is None).on(device)
         if graph is None and description.graph is None:
             raise RunError(f"{kept.description_path} names no graph, as that was made in Python; "

@@ -2,7 +2,6 @@
 """Arguments of ``Trainer`` in Python, and their checks."""
 
 import contextlib
-import os
 from dataclasses import dataclass
 
 from hypercast.errors import InputError
@@ -12,6 +11,7 @@ from hypercast.host.description.device import Device
 from hypercast.host.description.model import Model
 from hypercast.host.description.sampling import Sampling
 from hypercast.host.description.source import Source
+from hypercast.host.files.given_path import given_folder
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.processes.group import Group
 from hypercast.host.transport.transport import Transport
@@ -92,8 +92,8 @@ def check_arguments(*, run: object, progress: object, **objects: object) -> None
         if not isinstance(value, kinds) and (value is not None or name == "graph"):
             raise InputError(f"{name} must be a {kinds[0].__name__}, not {_text(value)}; give "
                              f"{example}")
-    if run is not None and not (isinstance(run, (str, os.PathLike)) and str(run)):
-        raise InputError(f"run must be the path of a folder, not {_text(run)}")
+    if run is not None:
+        given_folder(run, "run")
     if not callable(progress):
         raise InputError(f"progress must be callable with a line of text, not {_text(progress)}")
 

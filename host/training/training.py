@@ -49,7 +49,7 @@ from hypercast.host.training.prepare import (
     prepare_sampled,
     training_data,
 )
-from hypercast.host.training.rounding import check_edges, check_features, check_weights
+from hypercast.host.training.rounding import check_edges, check_features, check_rates, check_weights
 from hypercast.host.transport.transport import Transport
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.fixed_gnn import FixedGnn
@@ -108,6 +108,7 @@ class Training:
         self._graph, self._device, self._sampling, self._check = graph, device, sampling, check
         self._progress = progress
         self.recipe = make_recipe(recipe, model, device.config, loss_of(graph)).explicit()
+        check_rates(self.recipe)
         check_features((graph.with_normalised_features() if self.recipe.normalise_features
                         else graph).features, self.recipe.element_width)
         network = model.network(graph)

@@ -9,6 +9,9 @@ __all__ = ["RESERVED", "check_identifier"]
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
+#: Characters of a name, so that files can have it with something behind.
+_LONGEST = 200
+
 #: Reserved words of SystemVerilog (IEEE 1800-2017, annex B) and of Verilog 2005.
 RESERVED = frozenset("""
     accept_on alias always always_comb always_ff always_latch and assert assign assume automatic
@@ -47,5 +50,8 @@ def check_identifier(name: str, what: str) -> None:
     if not _IDENTIFIER.fullmatch(name):
         raise InputError(f"{what} {name!r} is no Verilog identifier; take letters, digits and _, "
                          f"no digit first")
+    if len(name) > _LONGEST:
+        raise InputError(f"{what} {name[:20]!r}... has {len(name)} characters; take at most "
+                         f"{_LONGEST}, as files have the name, too")
     if name in RESERVED:
         raise InputError(f"{what} {name!r} is a reserved word of Verilog; take another name")

@@ -39,7 +39,9 @@ def test_other_scalars():
 
 @pytest.mark.parametrize("value", [
     True, np.bool_(True), "1", np.str_("1"), None, [1], np.array([1]), np.array([[1]]), 1j,
-    np.complex64(1), Decimal(1), np.datetime64(1, "s"), b"1", object()])
+    np.complex64(1), Decimal(1), np.datetime64(1, "s"), np.datetime64(1, "ns"),
+    np.timedelta64(1, "s"), np.timedelta64(1, "ns"), np.array(1, "m8[ns]"), np.ma.masked,
+    np.ma.array(1.0, mask=True), b"1", object()])
 def test_what_is_no_number(value):
     with pytest.raises(TypeError):
         plain_int(value)
@@ -47,7 +49,9 @@ def test_what_is_no_number(value):
         plain_float(value)
 
 
-@pytest.mark.parametrize("value", [10**400, Fraction(10**400), np.longdouble("1e4000")])
+@pytest.mark.parametrize("value", [
+    10**400, Fraction(10**400), np.longdouble("1e4000"), Fraction(1, 10**400),
+    np.longdouble("1e-4000")])
 def test_what_no_float_holds(value):
     with pytest.raises(TypeError):
         plain_float(value)

@@ -21,6 +21,8 @@ __all__ = ["c_header"]
 #: The beginning of names. Names of one configuration begin with its top module's name instead.
 _COMMON = "HYPERCAST"
 _OWN = "CONFIG_"
+#: What tells two chips apart.
+_HASH, _EXTERNAL = "CONFIG_HASH_VALUE", "CONFIG_EXTERNAL_MEMORY"
 #: Derived values of ``Config`` that a driver needs.
 _DERIVED = ("cores", "chunks")
 
@@ -29,7 +31,8 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     """The header of a configuration, as text: constants only, all unsigned.
 
     Headers of several chips can be included together: common definitions have the same name, and
-    definitions of one configuration have the name of its top module.
+    definitions of one configuration have the name of its top module, in capitals. Top modules
+    whose names differ in nothing else are an error of the preprocessor.
     """
     own = options.top.upper()
     guard = f"{own}_H"
@@ -58,7 +61,7 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
         ("Configuration, see rtl/config.py",
          [(f"CONFIG_{name}", int(value), "") for name, value in config.to_dict().items()]
          + [(f"CONFIG_{name}", getattr(config, name), "") for name in _DERIVED]
-         + [("CONFIG_EXTERNAL_MEMORY", int(options.external), "1 if memory is reached by AXI4"),
+         + [(_EXTERNAL, int(options.external), "1 if memory is reached by AXI4"),
             ("CONFIG_CHANNELS", 2 * config.cores, "Memory channels"),
             ("CONFIG_CHANNEL_BYTES", config.channel_bytes, "Size of each")]),
     ]
@@ -67,17 +70,27 @@ def c_header(config: Config, options: ExportOptions = DEFAULT_OPTIONS) -> str:
     for title, constants in sections:
         lines += ["", f"/* {title}. */", *(_define(own, *constant) for constant in constants)]
     if own != _COMMON:
-        lines += ["", "/* For code that knows one chip only: that of the first header included. */"]
+        lines += ["", f"/* For code that knows one chip only: that of {_COMMON.lower()}.h, or else "
+                      f"of the first header included. */"]
         for _, constants in sections:
             lines += [_alias(own, name) for name, _, _ in constants
                       if name.upper().startswith(_OWN)]
-    return "\n".join([*lines, "", f"#endif /* {guard} */", ""])
+    [digest] = [value for _, constants in sections for name, value, _ in constants
+                if name.upper() == _HASH]
+    lines += ["", f"#elif {own}_{_HASH} != {digest}u "
+                  f"|| {own}_{_EXTERNAL} != {int(options.external)}u",
+              f"#error \"two chips have names that begin with {own}_: give their top modules names "
+              f"that differ in more than capitals\""]
+    return "\n".join([*lines, f"#endif /* {guard} */", ""])
 
 
 def _define(own: str, name: str, value: object, description: str) -> str:
     comment = f" /* {description}. */" if description else ""
-    prefix = own if name.upper().startswith(_OWN) else _COMMON
-    return f"#define {prefix}_{name.upper()} {value}u{comment}"
+    configured = name.upper().startswith(_OWN)
+    name = f"{own if configured else _COMMON}_{name.upper()}"
+    # Another chip's header may have made it an alias.
+    before = f"#undef {name}\n" if configured and own == _COMMON else ""
+    return f"{before}#define {name} {value}u{comment}"
 
 
 def _alias(own: str, name: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Files in which PyTorch Geometric keeps a graph."""
 
+import re
 from os import PathLike
 from pathlib import Path
 
@@ -14,14 +15,17 @@ from hypercast.host.graphs.parallel_edges import Parallel
 
 __all__ = ["load_pyg"]
 
+#: Names of attributes that say who is in a split.
+_SPLIT = re.compile(r"(train|val|valid|validation|test)_(mask|idx|index|indices|nodes)|split|"
+                    r"split_idx")
 _ORIGIN = "where it came from"
 
 
 def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
     """A graph from a file that ``torch.save`` wrote of a ``torch_geometric.data.Data``.
 
-    That is also what its data sets keep as ``processed/data.pt``. A graph without masks gets a
-    ``random_split``.
+    That is also what its data sets keep as ``processed/data.pt``. A graph without any split gets a
+    ``random_split``. Its ``edge_weight``, if there is one, is what edges weigh.
 
     Parameters
     ----------
@@ -63,7 +67,12 @@ def load_pyg(path: str | PathLike[str], *, seed: int = 0) -> GraphArguments:
         if not isinstance(data, Data):
             raise DatasetError(f"{path} holds a {type(data).__name__}; torch.save a Data with x, "
                                f"y and edge_index (of a HeteroData, to_homogeneous() makes one)")
-        parts = None if hasattr(data, "train_mask") else random_split(
-            checked_labels(require(data, "y")), seed=seed)
-        return graph_arguments(**pyg_arguments(data, None, parts), directed=True,
+        given = [name for name in data.keys() if _SPLIT.fullmatch(name)]
+        if given and "train_mask" not in given:
+            raise DatasetError(f"{path} has {given[0]}, but no train_mask, which says what to "
+                               f"train on; name splits train_mask, val_mask and test_mask, one "
+                               f"boolean per vertex")
+        parts = None if given else random_split(checked_labels(require(data, "y")), seed=seed)
+        weight = "edge_weight" if getattr(data, "edge_weight", None) is not None else None
+        return graph_arguments(**pyg_arguments(data, weight, parts), directed=True,
                                parallel=Parallel.MULTIGRAPH)

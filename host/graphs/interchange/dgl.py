@@ -8,7 +8,7 @@ import numpy as np
 
 from hypercast.host.graphs.graph_error import GraphError
 from hypercast.host.graphs.interchange.graph_errors import as_graph_errors
-from hypercast.host.graphs.interchange.tensors import as_array, as_splits
+from hypercast.host.graphs.interchange.tensors import as_array, as_edge_weights, as_splits
 
 __all__ = ["dgl_arguments"]
 
@@ -21,7 +21,8 @@ def dgl_arguments(graph: Any, features: str, labels: str, weight: str | None,
             raise GraphError(f"the DGL graph has {len(graph.ntypes)} types of vertices and "
                              f"{len(graph.etypes)} of edges; make it one by dgl.to_homogeneous")
         ends = [as_array(end, "edges") for end in graph.edges(order="eid")]
-        weights = None if weight is None else _require(graph.edata, weight, "edges").reshape(-1)
+        weights = None if weight is None else as_edge_weights(
+            _require(graph.edata, weight, "edges"), weight)
         return {
             "edges": np.stack(ends, axis=1), "weights": weights,
             "features": _require(graph.ndata, features, "vertices"),

@@ -12,6 +12,9 @@ from hypercast.reference.array_types import IntArray
 
 __all__ = ["networkx_edges"]
 
+#: Kinds of NumPy's types that are real numbers.
+_NUMBERS = "biuf"
+
 
 def networkx_edges(graph: Any, weight: str | None, vertices: int) -> tuple[IntArray, Any, bool]:
     """Edges, their weights, and whether they have directions.
@@ -37,6 +40,9 @@ def networkx_edges(graph: Any, weight: str | None, vertices: int) -> tuple[IntAr
     GraphError
         If it is no such graph, or has no such weights.
     """
+    if not (weight is None or isinstance(weight, str)):
+        raise GraphError(f"weight is {str(weight)[:40]!r}; give the name of an attribute of edges, "
+                         f"or leave it out")
     with as_graph_errors(graph, "a graph of networkx"):
         number = {vertex: index for index, vertex in enumerate(graph.nodes)}
         directed = bool(graph.is_directed())
@@ -53,5 +59,12 @@ def networkx_edges(graph: Any, weight: str | None, vertices: int) -> tuple[IntAr
     if values and all(value is None for value in values):
         raise GraphError(f"no edge has an attribute {weight!r}; name the one that holds weights, "
                          f"or leave weight out")
-    return edges, as_array([1.0 if value is None else value for value in values],
-                           f"the edges' {weight}"), directed
+    weights = [1.0 if value is None else value for value in values]
+    found = as_array(weights, f"the edges' {weight}")
+    if found.dtype.kind not in _NUMBERS:
+        source, target, value = next(
+            edge for edge in given if edge[2] is not None
+            and as_array(edge[2], f"an edge's {weight}").dtype.kind not in _NUMBERS)
+        raise GraphError(f"{weight} of the edge from {str(source)[:40]} to {str(target)[:40]} is "
+                         f"{str(value)[:40]!r}, of type {type(value).__name__}; give a float")
+    return edges, found, directed

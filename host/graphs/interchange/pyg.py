@@ -10,7 +10,7 @@ import scipy.sparse
 
 from hypercast.host.graphs.graph_error import GraphError, GraphWarning
 from hypercast.host.graphs.interchange.graph_errors import as_graph_errors
-from hypercast.host.graphs.interchange.tensors import as_array, as_splits
+from hypercast.host.graphs.interchange.tensors import as_array, as_edge_weights, as_splits
 from hypercast.host.graphs.parallel_edges import matrix_edges
 
 __all__ = ["pyg_arguments", "require"]
@@ -21,7 +21,7 @@ def pyg_arguments(data: Any, weight: str | None,
     """Arguments of ``graph_arguments``; parameters as of ``Graph.from_pyg``."""
     with as_graph_errors(data, "a torch_geometric.data.Data"):
         labels = as_array(require(data, "y"), "y")
-        edges, weights = _edges(data, weight, len(labels) if labels.ndim else 0)
+        edges, weights = _edges(data, weight, labels.shape[0] if labels.ndim else 0)
         return {
             "edges": edges, "weights": weights, "features": as_array(require(data, "x"), "x"),
             "labels": labels, **as_splits(lambda name: getattr(data, name, None), parts)}
@@ -55,5 +55,4 @@ def _edges(data: Any, weight: str | None, vertices: int) -> tuple[Any, Any]:
     if twice.size:
         warnings.warn(f"vertex {twice[0]} has several loops, whose weights add up; GCNConv of "
                       f"PyTorch Geometric takes one of them", GraphWarning, stacklevel=2)
-    return ends.T, None if weight is None else as_array(
-        require(data, weight), weight).reshape(-1)
+    return ends.T, None if weight is None else as_edge_weights(require(data, weight), weight)

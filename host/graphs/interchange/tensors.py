@@ -10,7 +10,7 @@ import scipy.sparse
 
 from hypercast.host.graphs.graph_error import GraphError
 
-__all__ = ["as_array", "as_splits"]
+__all__ = ["as_array", "as_edge_weights", "as_splits"]
 
 #: Name of each split here to its name in PyTorch Geometric, DGL and OGB.
 _MASKS = {"train": "train", "validation": "val", "test": "test"}
@@ -34,7 +34,8 @@ def as_array(values: Any, name: str) -> Any:
     Raises
     ------
     GraphError
-        If it is none of that, such as lists of several lengths.
+        If it is none of that, such as lists of several lengths; if values are masked, or a sparse
+        matrix has an index that is none of its own.
     """
     try:
         return _array(values, name)
@@ -53,16 +54,66 @@ def _array(values: Any, name: str) -> Any:
     if hasattr(values, "to_scipy"):
         values = values.to_scipy(layout="csr")
     if scipy.sparse.issparse(values):
+        _check_indices(values, name)
         return scipy.sparse.csr_array(values)
     if hasattr(values, "detach"):
         return _of_tensor(values.detach(), name)
-    masked = np.ma.getmaskarray(values) if np.ma.isMaskedArray(values) else np.zeros(0, dtype=bool)
-    if masked.any():
-        place = ", ".join(map(str, np.argwhere(masked)[0]))
-        raise GraphError(f"{name} has masked values, such as that at ({place}); give numbers there "
-                         f"(numpy.ma.filled)")
+    for row, part in enumerate(values) if isinstance(values, (list, tuple)) else [(None, values)]:
+        if np.ma.is_masked(part):
+            place = [*([] if row is None else [row]), *np.argwhere(np.ma.getmaskarray(part))[0]]
+            raise GraphError(f"{name} has masked values, such as that at "
+                             f"({', '.join(map(str, place))}); give numbers there "
+                             f"(numpy.ma.filled)")
     found = np.asarray(values)
+    if found.dtype == object and found.ndim and (odd := _odd_row(found)):
+        raise GraphError(f"{name} are ragged: {odd}; give rows of equal lengths")
     return found if found.dtype.isnative else found.astype(found.dtype.newbyteorder("="))
+
+
+def as_edge_weights(values: Any, name: str) -> Any:
+    """A number per edge, as ``as_array`` takes them, in a row or in a column."""
+    found = as_array(values, name)
+    if scipy.sparse.issparse(found) or found.size != max(found.shape, default=0):
+        raise GraphError(f"{name} has shape {found.shape}"
+                         f"{', sparse' if scipy.sparse.issparse(found) else ''}; give one number "
+                         f"per edge")
+    return found.reshape(-1)
+
+
+def _check_indices(matrix: Any, name: str) -> None:
+    """Refuse indices that are none of a sparse matrix's own: SciPy takes them unseen, and reads
+    them as others, or memory that is not there."""
+    rows, columns = matrix.shape if len(matrix.shape) == 2 else (1, *matrix.shape)
+    limits: list[tuple[Any, int, str]]
+    if matrix.format == "coo":
+        limits = [*zip(matrix.coords[-2:], (rows, columns)[-len(matrix.coords):],
+                       ("row", "column")[-len(matrix.coords):], strict=False)]
+    elif matrix.format == "dok":
+        keys = np.array([*matrix.keys()], dtype=np.int64).reshape(-1, len(matrix.shape))
+        limits = [*zip(keys.T, matrix.shape, ("row", "column")[-len(matrix.shape):], strict=True)]
+    elif matrix.format == "lil":
+        limits = [(np.concatenate([[], *matrix.rows]), columns, "column")]
+    elif matrix.format in ("csr", "csc", "bsr"):
+        height, width = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, count, kind = (columns, rows, "row") if matrix.format == "csc" else \
+            (rows // height, columns // width, "column")
+        starts = np.asarray(matrix.indptr)
+        stored = min(len(matrix.indices), len(matrix.data))
+        if len(starts) != lines + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() \
+                or starts[-1] > stored:
+            raise GraphError(f"{name}: indptr of the {matrix.format.upper()} matrix goes from "
+                             f"{starts[0]} to {starts[-1]} in {len(starts)} steps, but it has "
+                             f"{stored} entries and {lines} lines; make it anew from its entries "
+                             f"(scipy.sparse.coo_array)")
+        limits = [(matrix.indices[:starts[-1]], count, kind)]
+    else:
+        return
+    for indices, count, kind in limits:
+        bad = np.flatnonzero((indices < 0) | (indices >= count))
+        if bad.size:
+            raise GraphError(f"{name}: entry {bad[0]} of the {matrix.format.upper()} matrix is in "
+                             f"{kind} {int(indices[bad[0]])}, but {kind}s are 0 to {count - 1}; "
+                             f"remove it, or give the matrix its shape")
 
 
 def _of_tensor(tensor: Any, name: str) -> Any:
@@ -95,17 +146,19 @@ def _of_tensor(tensor: Any, name: str) -> Any:
         return tensor.float().numpy()
 
 
-def _odd_row(values: Any) -> str:
+def _odd_row(values: Any, place: str = "row") -> str:
     """Which row of nested lists has another length than the first; empty if none has."""
-    if not isinstance(values, (list, tuple)):
+    if not isinstance(values, (list, tuple)) and not (
+            isinstance(values, np.ndarray) and values.dtype == object):
         return ""
     lengths = [_length(row) for row in values]
     for number, length in enumerate(lengths):
         if length != lengths[0]:
             first, here = ("is no list" if one is None else f"is of length {one}"
                            for one in (lengths[0], length))
-            return f"row {number} {here}, but row 0 {first}"
-    return ""
+            return f"{place} {number} {here}, but {place} 0 {first}"
+    return next((odd for number, row in enumerate(values)
+                 if (odd := _odd_row(row, f"{place} {number}, place"))), "")
 
 
 def _length(row: Any) -> int | None:

@@ -38,6 +38,8 @@ __all__ = ["WeightsError", "WeightsWarning", "load_weights", "parameters_of", "s
 _TORCH = (".pt", ".pth", ".ckpt")
 #: Parts of the names of tensors that layers have which normalise what passes.
 _NORMALISATION = r"norm|running_(mean|var)|num_batches_tracked"
+#: Ends of the names of tensors that PyTorch makes a weight of, whenever it is used.
+_REPARAMETRISED = r"_orig$|_mask$|_[guv]$|parametrizations\."
 #: Metadata of files that were written here.
 _MADE_HERE = {"made_by": "hypercast"}
 _SUFFIXES = ("*.safetensors", *(f"*{suffix}" for suffix in _TORCH))
@@ -110,6 +112,8 @@ def parameters_of(network: Network, tensors: Mapping[str, npt.ArrayLike],
             found[source] = np.zeros(expected[name])
             continue
         values = np.asarray(tensors[given[name]]) if name in given else None
+        if values is not None and values.dtype.kind == "b":
+            raise WeightsError(f"{given[name]} is of type bool; give real numbers")
         if values is None or values.shape != expected[name]:
             shape = "missing" if values is None else f"of shape {values.shape}"
             raise WeightsError(
@@ -135,6 +139,10 @@ def _foreign(others: Sequence[str], tensors: Mapping[str, npt.ArrayLike],
         name = next(name for name in others if re.search(_NORMALISATION, name))
         return (f"{name} is of a layer that normalises, and networks here have none; train without "
                 f"(norm=None)")
+    if reparametrised := [name for name in others if re.search(_REPARAMETRISED, name)]:
+        return (f"{reparametrised[0]} is one part of a weight that pruning, or a normalisation of "
+                f"weights, keeps in several; make it one before it is saved "
+                f"(torch.nn.utils.prune.remove, or parametrize.remove_parametrizations)")
     given = {name: np.shape(tensors[name]) for name in tensors}
     return (f"the network has no {others[0]}; its weights are {', '.join(expected)}; save them by "
             f"these names, old being what there is: {proposed_names(given, expected)}")
@@ -143,6 +151,10 @@ def _foreign(others: Sequence[str], tensors: Mapping[str, npt.ArrayLike],
 def _check_epsilons(names: Iterable[str], tensors: Mapping[str, npt.ArrayLike],
                     gin_epsilon: float) -> None:
     for name in names:
+        found = np.asarray(tensors[name])
+        if found.size != 1 or found.dtype.kind not in "iuf":
+            raise WeightsError(f"{name} is of shape {found.shape} and type {found.dtype}, but the "
+                               f"epsilon of a layer is one real number")
         if not np.allclose(tensors[name], gin_epsilon, rtol=1e-6, atol=0):
             raise WeightsError(f"{name} is {np.ravel(tensors[name])[:1]}, but the epsilon of this "
                                f"training is {gin_epsilon}, of all layers; give another epsilon "
@@ -253,9 +265,22 @@ def _of_torch(path: Path) -> dict[str, npt.NDArray[Any]]:
         try:
             tensors[name] = tensor.detach().numpy()
         except (AttributeError, TypeError, RuntimeError) as error:
-            raise FileError(f"{path}: {name} is no tensor that NumPy takes ({error}); save it as "
-                            f"float32 (tensor.float())") from error
+            raise FileError(f"{path}: {name} is no tensor that NumPy takes "
+                            f"({error}); {_remedy(tensor)}") from error
     return tensors
+
+
+def _remedy(tensor: object) -> str:
+    """Advice about a tensor that NumPy does not take."""
+    if getattr(tensor, "is_meta", False):
+        return "it has no values; save the model after they are loaded"
+    if str(getattr(tensor, "layout", "")) not in ("", "torch.strided"):
+        return "save it dense (tensor.to_dense())"
+    if getattr(tensor, "is_neg", bool)() or getattr(tensor, "is_conj", bool)():
+        return "save it as it reads (tensor.resolve_neg().resolve_conj())"
+    if getattr(tensor, "is_quantized", False):
+        return "save its dequantize()"
+    return "save it as float32 (tensor.float())"
 
 
 def _holds_tensors(value: object) -> bool:

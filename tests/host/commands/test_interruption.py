@@ -2,14 +2,19 @@
 """Trainings that a signal ends say which, and how to go on."""
 
 import os
+import shlex
 import signal
+import subprocess
+import time
 
 import pytest
 from click.testing import CliRunner
 
 from hypercast.host.cli import main
 from hypercast.host.commands.interruption import Resumption
+from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer
+from hypercast.safe_path import PYTHON
 
 
 @pytest.fixture
@@ -76,3 +81,40 @@ def test_another_command_is_ended_by_one_line(monkeypatch):
 
 def test_a_folder_that_is_not_there(tmp_path):
     assert "yet, so train again" in Resumption(tmp_path / "none", resume=True)()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("seconds", [0.0, 0.05, 0.2])
+def test_a_command_that_is_about_to_begin(number, seconds, tmp_path):
+    """A module that it imports waits, for as long as it takes the signal to come."""
+    (tmp_path / "numpy.py").write_text("print('here', flush=True)\nimport time\ntime.sleep(60)\n")
+    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); " \
+           "from hypercast.__main__ import main; main()"
+    process = subprocess.Popen([*PYTHON, "-c", code, "doctor"], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "here\n"
+    time.sleep(seconds)
+    process.send_signal(number)
+    errors = process.communicate(timeout=60)[1]
+    assert errors == f"error: ended by signal {number} ({number.name}); nothing was begun\n"
+    assert process.returncode == 128 + number
+
+
+@pytest.mark.parametrize("closed", [(1,), (0, 1), (2,), (0, 1, 2)])
+def test_a_command_without_standard_files(closed, tmp_path):
+    """As services and cron start it; no file of ours takes their place."""
+    command = f"exec {shlex.join([*PYTHON, '-m', 'hypercast'])} train karate --hidden 2 " \
+              f"--epochs 1 --run {shlex.quote(str(tmp_path / 'run'))} " + " ".join(
+                  f"{number}>&-" for number in closed)
+    found = subprocess.run(["sh", "-c", command], capture_output=True, text=True)
+    assert found.returncode == 0, found.stderr
+    assert "accuracy" in found.stdout or 1 in closed
+    assert len(RunFolder(tmp_path / "run").records()) == 1
+
+
+def test_help_that_nothing_takes():
+    with open("/dev/full", "w") as full:
+        found = subprocess.run([*PYTHON, "-m", "hypercast", "--help"], stdout=full,
+                               stderr=subprocess.PIPE, text=True)
+    assert (found.returncode, found.stderr.count("\n")) == (1, 1)
+    assert found.stderr.startswith("error: No space left on device; check")

@@ -111,6 +111,19 @@ def test_escape_codes_are_for_terminals(variables, terminal, live, errors, monke
         assert stream.getvalue() == "done\n"
 
 
+@pytest.mark.parametrize("columns", ["0", "000"])
+def test_no_columns_are_those_of_the_terminal(columns, monkeypatch):
+    for name in ("CI", "NO_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", columns)
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    console = make_console()
+    assert console.is_interactive and console.width > 1
+    print_table(console, ["head"], [["text"]])
+    assert "text" in sys.stdout.getvalue()
+
+
 def test_what_mpirun_prints_is_a_log(monkeypatch):
     """It gives processes a terminal even where what they print goes to a file."""
     for name in ("CI", "NO_COLOR", "TTY_COMPATIBLE"):

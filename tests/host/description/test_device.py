@@ -27,3 +27,9 @@ def test_there_is_no_such_evaluator(value):
         Device("rtl", evaluate_on=value)
     assert repr(value) in str(error.value)
     assert (error.value.section, error.value.key) == ("device", "evaluate_on")
+
+
+def test_bits_of_elements_that_are_given_twice():
+    assert Device(elements=8, element_width=8).config.element_width == 8
+    with pytest.raises(DescriptionError, match=r"elements is 8, but element_width.* is 16"):
+        Device(elements=8, element_width=16)

@@ -2,6 +2,7 @@
 """Edges that are there several times, as each source means them."""
 
 import warnings
+from fractions import Fraction
 from types import SimpleNamespace
 
 import networkx
@@ -353,3 +354,31 @@ def test_matrices_that_are_computed(name, matrix):
     assert np.array_equal(found, found.T)
     given_ = matrix.toarray() if scipy.sparse.issparse(matrix) else matrix
     np.testing.assert_array_equal(found, np.maximum(given_, given_.T))
+
+
+# --- What sums may become -----------------------------------------------------------------------
+
+def multigraph(*weights):
+    graph = networkx.MultiGraph([(0, 1, {"weight": weight}) for weight in weights])
+    return graph_of(Graph.from_networkx, 2, graph, weight="weight")
+
+
+def test_sums_beyond_the_largest_number():
+    with pytest.raises(GraphError, match="from vertex 0 to 1 add up to more than the largest"):
+        multigraph(1.5e308, 1.5e308)
+
+
+def test_wide_floats_add_up():
+    assert dense(multigraph(np.longdouble(1), np.longdouble(2))) == [[0, 3], [3, 0]]
+
+
+@pytest.mark.parametrize(("weight", "kind"), [("2", "str"), (Fraction(1, 2), "Fraction")])
+def test_a_weight_that_is_no_number_is_named(weight, kind):
+    with pytest.raises(GraphError, match=rf"of the edge from 0 to 1 is '.*', of type {kind}"):
+        multigraph(1.0, weight)
+
+
+@pytest.mark.parametrize("name", [False, [], 3])
+def test_names_of_weights_that_are_none(name):
+    with pytest.raises(GraphError, match=r"weight is .*; give the name of an attribute of edges"):
+        graph_of(Graph.from_networkx, 2, networkx.path_graph(2), weight=name)

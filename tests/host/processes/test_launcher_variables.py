@@ -24,6 +24,8 @@ STEP = {**BATCH, "SLURM_STEP_ID": "0", "SLURM_STEP_NUM_TASKS": "4"}
     {"OMPI_COMM_WORLD_RANK": "0", "OMPI_COMM_WORLD_SIZE": "1", **STEP},
     {"PMI_RANK": "0", "PMI_SIZE": "1", "MPI_LOCALNRANKS": "1", "MPI_LOCALRANKID": "0"},
     {"PBS_JOBID": "7", "PBS_NODEFILE": "/n"}, {"LSB_JOBID": "7", "LSB_HOSTS": "a b"},
+    {"RANK": "0", "WORLD_SIZE": "1"}, {"RANK": "3"}, {"WORLD_SIZE": "2"},
+    {"PBS_JOBID": "7", "PBS_VNODENUM": "0", "PBS_TASKNUM": "1"},
     {"OMPI_MCA_btl": "self,tcp"}, {"MPI_LOCALNRANKS": "1", "MPI_LOCALRANKID": "0"}])
 def test_alone(variables):
     assert find_start(variables) is None
@@ -41,6 +43,9 @@ def test_alone(variables):
     ({"PMIX_RANK": "2", **STEP, "SLURM_PROCID": "2"}, 2, 4),
     ({"PMIX_RANK": "3", **STEP, "SLURM_STEP_NUM_TASKS": "1"}, 3, 0),
     ({"PMIX_RANK": "0", **STEP, "SLURM_STEP_NUM_TASKS": "1", "PRTE_LAUNCHED": "1"}, 0, 0),
+    ({"MPIRUN_RANK": "1", "MPIRUN_NPROCS": "2"}, 1, 2), ({"MP_CHILD": "1", "MP_PROCS": "2"}, 1, 2),
+    ({"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2"}, 1, 2),
+    ({"RANK": "0", "WORLD_SIZE": "2"}, 0, 2), ({"PBS_VNODENUM": "1", "PBS_TASKNUM": "2"}, 1, 0),
     ({"PALS_RANKID": "1"}, 1, 0), ({"ALPS_APP_PE": "0"}, 0, 0),
     ({"MPI_LOCALNRANKS": "2", "MPI_LOCALRANKID": "0"}, 0, 2), (STEP, 0, 4),
     ({**BATCH, "SLURM_PROCID": "3"}, 3, 4), ({"PMI_RANK": "x", "PMI_SIZE": "-1"}, 0, 0)])

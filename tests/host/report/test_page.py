@@ -162,11 +162,21 @@ def test_a_new_run_replaces_the_old_one(tmp_path):
 def test_folders_without_a_run(tmp_path):
     with pytest.raises(RunError, match="make one by hypercast train --run"):
         load_run(tmp_path)
-    for name in ("epochs.jsonl", "step.json", "slices.npz", "run.json"):
+    for name in ("epochs.jsonl", "run.json"):
         keep(tmp_path)
         (tmp_path / name).write_text("{\n")
         with pytest.raises(RunError, match=f"{name} cannot be read .* again"):
             load_run(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["step.json", "slices.npz"])
+def test_files_that_a_report_can_do_without(tmp_path, name):
+    keep(tmp_path)
+    (tmp_path / name).write_text("{\n")
+    with pytest.raises(RunError, match=rf"{name} cannot be read .* remove .*step\.json, and"):
+        load_run(tmp_path)
+    (tmp_path / "step.json").unlink()
+    assert load_run(tmp_path).slices is None
 
 
 def test_operations_and_traffic():
@@ -212,7 +222,8 @@ def test_files_of_a_run_that_make_no_sense(tmp_path, name, old, new, message):
         old = f'"{next(iter(load_run(tmp_path).epochs[0]["exponents"]))}"'
     assert old in text
     path.write_text(text.replace(old, new, 1))
-    with pytest.raises(RunError, match=rf"{name} cannot be read \(.*({message}).* again$"):
+    remedy = "again" if name in ("epochs.jsonl", "run.json") else "the report is without it"
+    with pytest.raises(RunError, match=rf"{name} cannot be read \(.*({message}).* {remedy}$"):
         load_run(tmp_path)
 
 

@@ -41,6 +41,12 @@ def test_values_of_numpy_are_plain():
     assert Boards(cluster="vcu128-2").described == load_cluster("vcu128-2")
 
 
+def test_a_line_says_what_was_given():
+    assert repr(Boards(2)) == "Boards(count=2)"
+    assert repr(Boards(scheme="graph", staleness=True)) == "Boards(scheme='graph', staleness=True)"
+    assert repr(Boards(cluster="vcu128-2")) == "Boards(cluster=Cluster(vcu128-0, vcu128-1))"
+
+
 @pytest.mark.parametrize(("boards", "assignment"), [
     (Boards(2), Assignment()), (Boards(2, scheme="layers"), Assignment(scheme="layers")),
     (Boards(2, staleness=True), Assignment(smoothing=0.0)),

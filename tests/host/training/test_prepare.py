@@ -8,6 +8,7 @@ from hypercast import Device, Model, Trainer
 from hypercast.host.compiler import compiled_edges
 from hypercast.host.compiler.compiler import compile_job
 from hypercast.host.description.sampling import Sampling
+from hypercast.host.graphs.graph import Graph, GraphError
 from hypercast.host.runtime.epochs import AHEAD_STEPS
 from hypercast.host.schemes.sample_source import SampleSource
 from hypercast.host.training import prepare
@@ -93,3 +94,14 @@ def test_orders_are_chosen_for_the_steps_that_run(monkeypatch, batch, micro_batc
     [workload] = asked
     assert workload.resident and workload.pipelined == ahead == (
         len(source) >= AHEAD_STEPS and micro_batches == 1)
+
+
+@pytest.mark.parametrize("kind", ["symmetric", "mean", "neighbours"])
+def test_errors_name_the_vertices_that_were_given(kind):
+    edges = [(vertex, vertex + 1) for vertex in range(5)]
+    graph = Graph.from_edges(edges, np.eye(6), [0, 1] * 3, train=[0], weights=[1, 1, 1, 1, -9])
+    with pytest.raises(GraphError) as expected:
+        graph.normalise(kind)
+    with pytest.raises(GraphError) as found:
+        prepare.training_data(graph, Recipe(normalisation=kind))
+    assert str(found.value) == str(expected.value) and "vertex 4" in str(found.value)

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hypercast import Graph, Trainer
+from hypercast import Graph, Model, Trainer
 from hypercast.host.cli import main
 from hypercast.host.graphs.graph import GraphError
 from hypercast.host.graphs.interchange.weights import WeightsError
@@ -166,3 +166,16 @@ def test_edge_weights_of_unlike_sizes(weight, width, warned):
         text = str(caught[0].message)
         assert f"{width}-bit elements change the edge weights of a vertex by" in text
         assert ("16-bit" if width == 8 else "scale") in text
+
+
+@pytest.mark.parametrize(("rates", "warns"), [
+    ({"learning_rate": 1e-9}, True), ({"learning_rate": [0.1, 1e-30]}, True),
+    ({"bias_learning_rate": 1e-9, "optimiser": "adam"}, True),
+    ({"learning_rate": 1e-8}, False), ({"learning_rate": 0, "bias_learning_rate": 0.1}, False)])
+def test_rates_that_change_no_weight(rates, warns):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        Trainer(Graph.load("karate"), Model(hidden=2), epochs=1, **rates)
+    texts = [str(one.message) for one in caught if "learning rate" in str(one.message)]
+    assert len(texts) == warns
+    assert all("is rounded" in text or "a step may change none; raise it" in text for text in texts)

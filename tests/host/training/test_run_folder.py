@@ -4,6 +4,7 @@
 import json
 import os
 import shutil
+import warnings
 
 import pytest
 
@@ -12,7 +13,7 @@ from hypercast.host.description.source import Source
 from hypercast.host.graphs.graph import Graph
 from hypercast.host.runtime.reference_device import ReferenceDevice
 from hypercast.host.training.folder_lock import FolderLockError
-from hypercast.host.training.run_folder import RunError, RunFolder
+from hypercast.host.training.run_folder import RunError, RunFolder, RunWarning
 from hypercast.host.training.trainer import Trainer
 from tests.host.commands.test_moved_runs import write_graph
 from tests.host.test_cli import refused, run
@@ -104,6 +105,19 @@ def test_an_earlier_run_that_is_half_removed_is_not_taken_for_the_new_one(kept, 
         assert len(RunFolder(kept).records()) == 3
     else:
         assert "holds no run" in refused("train", "--resume", "--run", kept, status=2)
+
+
+@pytest.mark.parametrize("link", [False, True])
+def test_a_run_without_its_checkpoint_is_not_begun_anew_in_silence(kept, link):
+    path = RunFolder(kept).checkpoint_path
+    path.unlink()
+    if link:
+        path.symlink_to(kept / "none")
+    with pytest.warns(RunWarning, match=rf"{path} is not there, though 3 epochs were recorded"):
+        trainer(kept, resume=True).close()
+    with warnings.catch_warnings(action="error"):  # nothing was recorded, or it was not asked for
+        trainer(kept).close()
+        trainer(kept / "new", resume=True).close()
 
 
 def test_weights_are_kept_beside_it(kept, tmp_path):

@@ -3,6 +3,7 @@
 
 import pytest
 
+from hypercast.errors import InputError
 from hypercast.rtl.export.identifiers import check_identifier
 
 
@@ -21,3 +22,9 @@ def test_no_identifiers(name):
 def test_reserved_words(name):
     with pytest.raises(ValueError, match=f"top module '{name}' is a reserved word"):
         check_identifier(name, "top module")
+
+
+def test_names_that_no_file_can_have():
+    check_identifier("x" * 200, "top module")
+    with pytest.raises(InputError, match="has 201 characters; take at most 200"):
+        check_identifier("x" * 201, "top module")

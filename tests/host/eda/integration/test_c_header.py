@@ -84,3 +84,30 @@ def prefixed(prefix, pairs):
 ], ids=lambda expected: next(iter(expected)).partition("_")[0])
 def test_constants(constants, expected):
     assert expected.items() <= constants.items()
+
+
+def compile_together(folder, *headers, flags=("-Werror",)):
+    """Names and texts of headers, in the order in which a file includes them."""
+    for name, text in headers:
+        (folder / name).write_text(text)
+    (folder / "all.c").write_text("".join(f'#include "{name}"\n' for name, _ in headers) + (
+        f'_Static_assert(HYPERCAST_CONFIG_LANES == {CONFIG.lanes}, "another chip");\n'))
+    return subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Wpedantic", *flags, "-c",
+                           "all.c"], cwd=folder, capture_output=True, text=True)
+
+
+def test_a_chip_with_the_default_name_beside_another_in_any_order(tmp_path):
+    other = "fft.h", c_header(CONFIG.replace(lanes=4), ExportOptions(top_name="fft"))
+    own = "hypercast.h", c_header(CONFIG)
+    for headers in ((own, other), (other, own), (other, own, other, own)):
+        found = compile_together(tmp_path, *headers)
+        assert found.returncode == 0, found.stderr
+
+
+@pytest.mark.parametrize(("config", "external"), [(CONFIG.replace(lanes=4), False), (CONFIG, True)])
+def test_names_that_differ_in_capitals_only(tmp_path, config, external):
+    own = "a.h", c_header(CONFIG, ExportOptions(top_name="fft"))
+    other = "b.h", c_header(config, ExportOptions(top_name="FFT", external=external))
+    assert compile_together(tmp_path, own, own).returncode == 0
+    found = compile_together(tmp_path, own, other)
+    assert found.returncode and "names that begin with FFT_: give their top modules" in found.stderr

@@ -126,9 +126,16 @@ def test_pyg_file(tmp_path, collated):
     graph = Graph.load(path)
     assert graph.edges.todense().tolist() == [[0, 0, 0], [1, 0, 0], [0, 1, 0]]
     assert sorted(graph.splits.tolist()) == [1, 1, 3]
-    data.train_mask = torch.tensor([False, True, False])
+    data.val_mask = torch.tensor([True, False, False])
     torch.save(data, path)
-    assert Graph.load(path).splits.tolist() == [0, 1, 0]
+    with pytest.raises(DatasetError, match="has val_mask, but no train_mask, which says what to"):
+        Graph.load(path)
+    data.train_mask = torch.tensor([False, True, False])
+    data.edge_weight = torch.tensor([2.0, 3.0])
+    torch.save(data, path)
+    graph = Graph.load(path)
+    assert graph.splits.tolist() == [2, 1, 0]
+    assert graph.edges.todense().tolist() == [[0, 0, 0], [2, 0, 0], [0, 3, 0]]
     torch.save((data.to_dict(), {"x": torch.tensor([0, 1, 3])}, {}, pyg.Data), path)
     with pytest.raises(DatasetError, match="holds several graphs"):
         Graph.load(path)

@@ -3,6 +3,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 from hypercast.host.graphs.datasets import random_split
 from hypercast.host.graphs.graph import Graph, GraphError
@@ -93,3 +94,15 @@ def test_real_pyg_of_narrow_types(name):
         Graph.from_pyg(real)
     real.edge_index, real.adj_t = None, torch.tensor(ADJACENCY).to(kind).to_sparse()
     check(Graph.from_pyg(real))
+
+
+@pytest.mark.parametrize("shape", [(2, 2), (2, 2, 1), (4, 4)])
+def test_weights_that_are_no_number_per_edge(shape):
+    with pytest.raises(GraphError, match=r"edge_attr has shape .*; give one number per edge"):
+        Graph.from_pyg(data(edge_attr=np.ones(shape)), weight="edge_attr")
+
+
+def test_sparse_labels():
+    labels = np.eye(3)[[0, 1, 2, 0]]
+    found = Graph.from_pyg(data(y=scipy.sparse.csr_array(labels)))
+    assert np.array_equal(found.labels, labels)

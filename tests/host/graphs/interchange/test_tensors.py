@@ -208,3 +208,64 @@ def test_parts_that_are_no_splits(parts, message):
 def test_what_is_no_mask(mask):
     with pytest.raises(GraphError, match="train_mask is no array of booleans"):
         as_splits({"train_mask": mask}.get, None)
+
+
+FORMATS = ("bsr", "coo", "csc", "csr", "dia", "dok", "lil")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_sparse_matrices_of_all_formats(form):
+    dense = np.arange(24.0).reshape(6, 4) % 5
+    for kind in (scipy.sparse.csr_array, scipy.sparse.csr_matrix):
+        assert np.array_equal(as_array(kind(dense).asformat(form), "x").toarray(), dense)
+
+
+def with_index(form, place, index):
+    """A matrix of 6 rows and 4 columns, one of whose indices is another."""
+    matrix = scipy.sparse.csr_array(np.ones((6, 4))).asformat(form)
+    if form == "lil":
+        matrix.rows[place][1] = index
+    elif form == "dok":
+        matrix._dict[place % 6, index] = 1.0
+    elif form == "coo":
+        matrix.coords = matrix.coords[0], matrix.coords[1].copy()
+        matrix.coords[1][place] = index
+    else:
+        matrix.indices[place] = index
+    return matrix
+
+
+@pytest.mark.parametrize("index", [-1, -7, 6, 77, 2**31 - 1])
+@pytest.mark.parametrize("form", ["bsr", "coo", "csc", "csr", "dok", "lil"])
+def test_indices_that_are_none_of_a_matrix(form, index):
+    line = "row" if form == "csc" else "column"
+    with pytest.raises(GraphError, match=f"x: entry .* is in {line} {index}, but {line}s are 0 to"):
+        as_array(with_index(form, 3, index), "x")
+
+
+@pytest.mark.parametrize("change", [
+    lambda starts: starts[:-1], lambda starts: starts + 1, lambda starts: starts[::-1],
+    lambda starts: np.append(starts[:-1], 99), lambda starts: np.append(starts, starts[-1])])
+@pytest.mark.parametrize("form", ["csc", "csr"])
+def test_lines_that_do_not_begin_where_a_matrix_says(form, change):
+    matrix = scipy.sparse.csr_array(np.ones((6, 4))).asformat(form)
+    matrix.indptr = change(matrix.indptr)
+    with pytest.raises(GraphError, match=r"x: indptr of the CS. matrix goes from .* make it anew"):
+        as_array(matrix, "x")
+
+
+@pytest.mark.parametrize("values", [
+    [[1, 2], [3, [4]], [5, 6]], [[[1], [2]], [[3], [4, 5]]],
+    np.array([[1.0, 2.0], [1.0, [2.0]]], dtype=object)])
+def test_lists_that_are_ragged_inside_a_row(values):
+    with pytest.raises(GraphError, match="x are ragged: row 1, place 1 is of length"):
+        as_array(values, "x")
+
+
+def test_rows_with_masked_values():
+    rows = [np.ma.array([1.0, 2.0], mask=mask) for mask in ([0, 0], [0, 1])]
+    with pytest.raises(GraphError, match=r"x has masked values, such as that at \(1, 1\)"):
+        as_array(rows, "x")
+    assert as_array(rows[:1], "x").tolist() == [[1, 2]]
+    with pytest.raises(GraphError, match=r"x has masked values, such as that at \(1\)"):
+        as_array([3, np.ma.masked], "x")

@@ -119,7 +119,7 @@ def test_training_begins_with_given_weights(tmp_path):
                                                         r"are convs\.0\.lin\.weight, convs"),
     (lambda tensors: tensors.update({"convs.1.lin.weight": np.zeros((5, 2))}),
      r"convs\.1\.lin\.weight is of shape \(5, 2\), but the network's is of shape \(2, 5\)"),
-    (lambda tensors: tensors["convs.0.bias"].fill(np.nan), r"convs\.0\.bias\[0\] is nan, but"),
+    (lambda tensors: tensors["convs.0.bias"].fill(np.nan), r"bias\[0\] is nan, which is no weight"),
     (lambda tensors: tensors["convs.0.lin.weight"].__setitem__((2, 7), 40),
      r"convs\.0\.lin\.weight\[2, 7\] is 40, but weights are at least -32 and below 32.*scale"),
     (lambda tensors: tensors["convs.1.bias"].__setitem__(1, -np.inf),
