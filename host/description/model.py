@@ -59,7 +59,7 @@ class Model:
         graph ask for, whatever the chip, so that the bits are the same on all. ``fastest``: what
         takes the fewest predicted cycles on the chip. Or what the ``Network`` has for each of its
         layers.
-    weights : str, optional
+    weights : str or pathlib.Path, optional
         File with the initial weights, see ``interchange.weights``.
 
     Raises
@@ -84,9 +84,11 @@ class Model:
                      hidden: int | Sequence[int] = 16, dropout: float | Sequence[float] = 0.5,
                      residual: bool = False, jumping: bool = False, alpha: float | None = None,
                      theta: float | None = None, order: str | Sequence[str] = AUTO,
-                     weights: str | None = None) -> None: ...
+                     weights: str | PathLike[str] | None = None) -> None: ...
 
     def __post_init__(self) -> None:
+        if isinstance(self.weights, PathLike):
+            object.__setattr__(self, "weights", os.fspath(self.weights))
         check_fields("model", self)
         for key, value, known in (("name", self.name, MODELS),
                                   *(("order", one, self._orders) for one in self.order)):

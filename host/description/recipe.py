@@ -55,8 +55,9 @@ def make_recipe(values: Mapping[str, object], model: Model, config: Config,
         recipe = Recipe(element_width=config.element_width, loss=loss,
                         **{_PLURAL.get(key, key): value for key, value in given.items()})
     except ValueError as error:
-        key = _SINGULAR.get(name := str(error).split()[0], name)
-        raise DescriptionError(f"[recipe] {error}", "recipe", key) from error
+        name, _, said = str(error).partition(" ")
+        key = _SINGULAR.get(name, name)
+        raise DescriptionError(f"[recipe] {key} {said}", "recipe", key) from error
     for key in given:
         if not _counts(key, recipe):
             other, wanted = _CONDITIONS[key]

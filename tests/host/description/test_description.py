@@ -93,7 +93,7 @@ def test_paths_are_relative_to_the_file(tmp_path):
     ("20, 20]", "20, 30]", r"line 3: \[graph\] split must be three percentages that sum up to 100"),
     ("patience = 3", "patience = 0", r"line 20: \[stopping\] patience must be at least 1, not 0"),
     ('source = "karate"', "", r"line 1: \[graph\] needs source"),
-    ("learning_rate = [0.1, 0.2]", "learning_rate = -1", r"line 12: \[recipe\] learning_rates"),
+    ("learning_rate = [0.1, 0.2]", "learning_rate = -1", r"line 12: \[recipe\] learning_rate"),
     ("[graph]", "[graph", r"training\.toml: .*line 1"),
     ("[graph]", "model = 3\n[graph]", r"model must be a section \[model\]"),
 ])

@@ -107,6 +107,7 @@ def test_training_begins_with_given_weights(tmp_path):
     with Trainer(KARATE, Model(hidden=5, weights=str(path)), run=tmp_path / "run", resume=True,
                  epochs=6) as resumed:
         assert resumed.fit()[:4] == whole
+    assert Model(weights=path) == Model(weights=str(path))
     save_weights(path, first.network, initial_parameters(first.network, 2))
     with pytest.raises(ValueError, match=r"is of another training: weights\.sha256"):
         Trainer(KARATE, Model(hidden=5, weights=str(path)), run=tmp_path / "run", resume=True)
@@ -125,6 +126,11 @@ def test_training_begins_with_given_weights(tmp_path):
     (lambda tensors: tensors["convs.1.bias"].__setitem__(1, -np.inf),
      r"convs\.1\.bias\[1\] is -inf"),
     (lambda tensors: tensors.update({"convs.0.bias": np.zeros(5, complex)}), "of type complex128"),
+    (lambda tensors: tensors.update({"convs.0.bias": np.zeros(5, bool)}), "of type bool; give r"),
+    *((lambda tensors, end=end: tensors.update(
+        {f"convs.0.lin.{end}": tensors.pop("convs.0.lin.weight")}),
+       r"is one part of a weight .* keeps in several; make it one before")
+      for end in ("weight_orig", "weight_g", "parametrizations.weight.original1")),
 ])
 def test_weights_of_another_network(change, message):
     network = Model(hidden=5).network(KARATE)
@@ -138,6 +144,9 @@ def test_epsilons_of_gin_have_to_be_those_of_the_training():
     network = Model("gin", hidden=5).network(KARATE)
     tensors = tensors_of(network, initial_parameters(network, 0), gin_epsilon=0.5)
     assert tensors["convs.1.eps"].tolist() == [0.5]
+    for other in (np.zeros(0), np.full(3, 0.5), np.full(1, 0.5j), np.ones(1, bool)):
+        with pytest.raises(WeightsError, match=r"eps is of shape .*epsilon of a layer is one real"):
+            parameters_of(network, {**tensors, "convs.1.eps": other}, 0.5)
     with pytest.raises(WeightsError, match=r"convs\.0\.eps is \[0\.5\], but .*--gin-epsilon"):
         parameters_of(network, tensors)
     assert parameters_of(network, tensors, gin_epsilon=0.5)
