@@ -98,7 +98,8 @@ def damaged_array(random: Random, values: Any) -> tuple[Any, str]:
             return changed, f"{rows} rows"
         case "form":
             form = random.choice((list, np.asfortranarray, lambda it: it[::-1][::-1],
-                                  np.ma.masked_array, lambda it: it.astype("O"), _sparse))
+                                  np.ma.masked_array, lambda it: it.astype("O"), _sparse,
+                                  _mask_one, lambda it: [*_mask_one(it)], _misplace_one))
             return form(values), f"as {getattr(form, '__name__', 'view')}"
     return random.choice((None, 3, "x", [], {}, np.zeros(0), np.array(1), np.nan)), "something else"
 
@@ -108,6 +109,21 @@ def _cast(values: npt.NDArray[Any], new: str) -> npt.NDArray[Any]:
         return values.astype(new)
     except (TypeError, ValueError):
         return values.astype("O")
+
+
+def _mask_one(values: npt.NDArray[Any]) -> Any:
+    found = np.ma.masked_array(values, mask=np.zeros(values.shape, dtype=bool))
+    found.mask.flat[values.size // 2:values.size // 2 + 1] = True
+    return found
+
+
+def _misplace_one(values: npt.NDArray[Any]) -> Any:
+    """A CSR array with the index of no column."""
+    matrix = _sparse(values)
+    if scipy.sparse.issparse(matrix) and matrix.nnz:
+        matrix = matrix.tocsr()
+        matrix.indices[matrix.nnz // 2] = matrix.shape[1] if matrix.nnz % 2 else -1
+    return matrix
 
 
 def _sparse(values: npt.NDArray[Any]) -> Any:
