@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graphs to train on: vertices with features, classes and splits, and weighted edges."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -19,22 +18,21 @@ from hypercast.host.graphs.graph_outline import Labelled
 from hypercast.host.graphs.interchange.dgl import dgl_arguments
 from hypercast.host.graphs.interchange.networkx import networkx_edges
 from hypercast.host.graphs.interchange.pyg import pyg_arguments
+from hypercast.host.graphs.normalisation import (
+    add_loops,
+    normalise_edges,
+    normalise_features,
+)
 from hypercast.host.graphs.parallel_edges import Parallel, matrix_edges
 from hypercast.reference.array_types import (
     BoolArray,
-    FloatArray,
     FloatMatrix,
     IntArray,
     SparseArray,
 )
-from hypercast.reference.recipe import NORMALISATIONS
 from hypercast.rtl.isa import Split
-from hypercast.rtl.plain_value import plain_float
 
-__all__ = ["LOOPED", "Graph", "GraphError"]
-
-#: Normalisations in which every vertex has a loop: missing loops are added.
-LOOPED = ("symmetric", "mean")
+__all__ = ["Graph", "GraphError"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -287,30 +285,14 @@ class Graph(Labelled):
         GraphError
             If that sum, or one divided by it, is beyond the largest float64.
         """
-        with np.errstate(over="ignore"):
-            sums = _row_sums(abs(self.features))
-            inverse = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
-        bad = np.flatnonzero(~np.isfinite(sums) | ~np.isfinite(inverse))
-        if bad.size:
-            raise GraphError(f"the magnitudes of the features of vertex {bad[0]} sum to "
-                             f"{sums[bad[0]]}, by which float64 cannot divide; scale features "
-                             f"{'down' if sums[bad[0]] > 1 else 'up'}")
-        if scipy.sparse.issparse(self.features):
-            features = scipy.sparse.csr_array(scipy.sparse.diags_array(inverse) @ self.features)
-        else:
-            features = self.features * inverse[:, None]
-        return replace(self, features=features)
+        return replace(self, features=normalise_features(self.features))
 
     def with_loops(self) -> Self:
         """This graph with a loop of weight 1 at each vertex that has none.
 
         So does ``torch_geometric.utils.add_remaining_self_loops``, and GCNConv with it.
         """
-        rows = np.repeat(np.arange(self.vertices), np.diff(self.edges.indptr))
-        missing = np.ones(self.vertices)
-        missing[rows[rows == self.edges.indices]] = 0
-        return replace(self, edges=scipy.sparse.csr_array(
-            self.edges + scipy.sparse.diags_array(missing)))
+        return replace(self, edges=add_loops(self.edges))
 
     def normalise(self, kind: str, epsilon: float = 0.0) -> SparseArray:
         """Edge weights for aggregation.
@@ -338,66 +320,4 @@ class Graph(Labelled):
         GraphError
             If the weights towards some vertex do not have a positive sum that is a number.
         """
-        if not isinstance(kind, str) or kind not in NORMALISATIONS:
-            raise GraphError(f"normalisation must be one of {', '.join(NORMALISATIONS)}, not "
-                             f"{str(kind)[:40]!r}; give one of them")
-        try:
-            epsilon = plain_float(epsilon)
-        except TypeError:
-            epsilon = math.nan
-        if not math.isfinite(epsilon):
-            raise GraphError("epsilon is no finite number; give one, such as 0")
-        if kind in LOOPED:
-            return self._looped_means(kind)
-        if kind == "given":
-            return self.edges
-        if kind == "neighbours":
-            return self._neighbour_means()
-        own = scipy.sparse.diags_array(np.full(self.vertices, 1.0 + epsilon))
-        return scipy.sparse.csr_array(self.edges + own)
-
-    def _looped_means(self, kind: str) -> SparseArray:
-        """Edge weights of the normalisations ``LOOPED``."""
-        looped = self.with_loops().edges
-        with np.errstate(over="ignore"):
-            sums = np.asarray(looped.sum(axis=1)).ravel()
-        there = np.diff(looped.indptr) > 0  # a row may have a loop of weight 0 alone
-        _check_sums(sums, there, " and its loop")
-        scale = np.zeros_like(sums)
-        scale[there] = sums[there]**-(1.0 if kind == "mean" else 0.5)
-        weights = np.repeat(scale, np.diff(looped.indptr)) * looped.data
-        if kind == "symmetric":
-            weights *= scale[looped.indices]
-        return scipy.sparse.csr_array(
-            (weights, looped.indices, looped.indptr), shape=looped.shape)
-
-    def _neighbour_means(self) -> SparseArray:
-        """Each row of edge weights divided by its sum, rows without edges zero."""
-        degrees = np.diff(self.edges.indptr)
-        with np.errstate(over="ignore"):
-            sums = np.asarray(self.edges.sum(axis=1)).ravel()
-        _check_sums(sums, degrees > 0)
-        return scipy.sparse.csr_array(
-            (self.edges.data / np.repeat(sums, degrees), self.edges.indices, self.edges.indptr),
-            shape=self.edges.shape)
-
-
-def _check_sums(sums: FloatArray, there: BoolArray, loop: str = "") -> None:
-    """Refuse sums of edge weights that nothing can be divided by, of vertices that have edges."""
-    bad = np.flatnonzero(~((sums > 0) & np.isfinite(sums)) & there)
-    if bad.size:
-        remedy = "normalise the weights yourself and use 'given'" if sums[bad[0]] <= 0 else \
-            "scale weights down"
-        raise GraphError(f"the edge weights of vertex {bad[0]}{loop} sum to {sums[bad[0]]}; "
-                         f"{remedy}")
-
-
-def _row_sums(matrix: FloatMatrix) -> FloatArray:
-    """Sum of each row, added in the order of columns: the same bits, dense or sparse."""
-    if isinstance(matrix, scipy.sparse.csr_array):
-        rows = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-        return np.asarray(np.bincount(rows, matrix.data, minlength=matrix.shape[0]), np.float64)
-    sums = np.zeros(len(matrix))
-    for column in matrix.T:
-        sums += column
-    return sums
+        return normalise_edges(self.edges, kind, epsilon)

@@ -15,7 +15,8 @@ from hypercast.host.cycle_model.default_orders import YARDSTICK, expected_worklo
 from hypercast.host.cycle_model.orders import choose_orders
 from hypercast.host.description.conversion import DescriptionError
 from hypercast.host.description.description import Description
-from hypercast.host.graphs.graph import LOOPED, Graph
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.normalisation import LOOPED
 from hypercast.host.graphs.rank_order import rank_order
 from hypercast.host.graphs.sampling.vertex_cut import largest_part
 from hypercast.host.planner.plan import Plan

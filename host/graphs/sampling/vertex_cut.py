@@ -13,7 +13,8 @@ import numpy as np
 import scipy.sparse
 
 from hypercast.errors import InputError
-from hypercast.host.graphs.graph import LOOPED, Graph
+from hypercast.host.graphs.graph import Graph
+from hypercast.host.graphs.normalisation import LOOPED
 from hypercast.host.graphs.sampling.minibatch import MiniBatch
 from hypercast.host.graphs.sampling.seeds import generator_of
 from hypercast.reference.array_types import BoolArray, FloatArray, IntArray, SparseArray
