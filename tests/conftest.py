@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.combinations import redundant
 
@@ -18,6 +19,10 @@ settings.register_profile("unshrunk", settings.get_profile("ci"), max_examples=5
                           phases=[Phase.explicit, Phase.generate])
 settings.register_profile("thorough", max_examples=500, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+# Hypothesis tries constants of all local modules that are imported so far, in ``derandomize``, too.
+# So examples would depend on the tests before, and on the process that has made them.
+providers.is_local_module_file = lambda path: False
 
 # Blocks are large graphs that live as long as their test: to search them often finds little.
 gc.set_threshold(100_000, 50, 100)
