@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Numbers of other libraries as NumPy and SciPy arrays, by what these objects can do."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -83,37 +83,41 @@ def as_edge_weights(values: Any, name: str) -> Any:
 def _check_indices(matrix: Any, name: str) -> None:
     """Refuse indices that are none of a sparse matrix's own: SciPy takes them unseen, and reads
     them as others, or memory that is not there."""
-    rows, columns = matrix.shape if len(matrix.shape) == 2 else (1, *matrix.shape)
-    limits: list[tuple[Any, int, str]]
+    form = matrix.format.upper()
+    for line, indices, count in _index_arrays(matrix, f"{name}: indptr of the {form} matrix"):
+        if not len(indices) or (indices.min() >= 0 and indices.max() < count):
+            continue
+        bad = np.flatnonzero((indices < 0) | (indices >= count))[0]
+        raise GraphError(f"{name}: entry {bad} of the {form} matrix is in {line} "
+                         f"{int(indices[bad])}, but {line}s are 0 to {count - 1}; remove it, or "
+                         f"give the matrix its shape")
+
+
+def _index_arrays(matrix: Any, starts: str) -> Iterator[tuple[str, Any, int]]:
+    """What a sparse matrix has indices of, the indices, and how many of that there are.
+
+    Errors call the places where its lines begin ``starts``.
+    """
+    shape = matrix.shape
+    names = ("row", "column") if len(shape) == 2 else ("place",) * len(shape)
     if matrix.format == "coo":
-        limits = [*zip(matrix.coords[-2:], (rows, columns)[-len(matrix.coords):],
-                       ("row", "column")[-len(matrix.coords):], strict=False)]
+        yield from zip(names, matrix.coords, shape, strict=True)
     elif matrix.format == "dok":
-        keys = np.array([*matrix.keys()], dtype=np.int64).reshape(-1, len(matrix.shape))
-        limits = [*zip(keys.T, matrix.shape, ("row", "column")[-len(matrix.shape):], strict=True)]
+        keys = np.array([*matrix.keys()], dtype=np.int64).reshape(-1, len(shape))
+        yield from zip(names, keys.T, shape, strict=True)
     elif matrix.format == "lil":
-        limits = [(np.concatenate([[], *matrix.rows]), columns, "column")]
+        yield names[1], np.array([index for row in matrix.rows for index in row], int), shape[1]
     elif matrix.format in ("csr", "csc", "bsr"):
-        height, width = matrix.blocksize if matrix.format == "bsr" else (1, 1)
-        lines, count, kind = (columns, rows, "row") if matrix.format == "csc" else \
-            (rows // height, columns // width, "column")
-        starts = np.asarray(matrix.indptr)
-        stored = min(len(matrix.indices), len(matrix.data))
-        if len(starts) != lines + 1 or starts[0] != 0 or (np.diff(starts) < 0).any() \
-                or starts[-1] > stored:
-            raise GraphError(f"{name}: indptr of the {matrix.format.upper()} matrix goes from "
-                             f"{starts[0]} to {starts[-1]} in {len(starts)} steps, but it has "
-                             f"{stored} entries and {lines} lines; make it anew from its entries "
-                             f"(scipy.sparse.coo_array)")
-        limits = [(matrix.indices[:starts[-1]], count, kind)]
-    else:
-        return
-    for indices, count, kind in limits:
-        bad = np.flatnonzero((indices < 0) | (indices >= count))
-        if bad.size:
-            raise GraphError(f"{name}: entry {bad[0]} of the {matrix.format.upper()} matrix is in "
-                             f"{kind} {int(indices[bad[0]])}, but {kind}s are 0 to {count - 1}; "
-                             f"remove it, or give the matrix its shape")
+        high, wide = matrix.blocksize if matrix.format == "bsr" else (1, 1)
+        lines, count = (1, *shape)[-2] // high, shape[-1] // wide
+        if matrix.format == "csc":
+            lines, count, names = count, lines, names[::-1]
+        ends, stored = np.asarray(matrix.indptr), min(len(matrix.indices), len(matrix.data))
+        if len(ends) != lines + 1 or ends[0] or (np.diff(ends) < 0).any() or ends[-1] > stored:
+            raise GraphError(f"{starts} goes from {ends[0]} to {ends[-1]} in {len(ends)} steps, "
+                             f"but there are {stored} entries and {lines} lines; make it anew from "
+                             f"its entries (scipy.sparse.coo_array)")
+        yield names[-1], matrix.indices[:ends[-1]], count
 
 
 def _of_tensor(tensor: Any, name: str) -> Any:
