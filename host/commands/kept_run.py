@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from hypercast.host.commands.progress_text import ProgressText
+from hypercast.host.training.run_folder import RunFolder
 from hypercast.host.training.trainer import Trainer
 
 __all__ = ["kept_run"]
@@ -24,6 +25,8 @@ def kept_run(function: Callable[..., None]) -> Callable[..., None]:
                   help="Where the run's graph is now, if it is not where it was.")
     @functools.wraps(function)
     def wrapped(*args: Any, folder: Path, device: str, data: Path | None, **kwargs: Any) -> None:
+        if "output" in kwargs:
+            RunFolder(folder).check_output(kwargs["output"])
         with ProgressText("opening the run") as progress:
             trainer = Trainer.of_run(folder, device, graph=data, progress=progress.update)
             with trainer:

@@ -16,8 +16,9 @@ from hypercast.host.files.reading.whole_numbers import whole_number
 from hypercast.reference.network import Network
 from hypercast.rtl.config import PRESETS, Config, ConfigurationError
 
-__all__ = ["FOLDER", "ORDER_HELP", "OUTPUT", "PICTURE", "Command", "configuration", "json_option",
-           "layer_orders", "order_option", "parse_overrides", "print_json", "score", "scores"]
+__all__ = ["FOLDER", "ORDER_HELP", "OUTPUT", "PAGE", "PICTURE", "Command", "configuration",
+           "json_option", "layer_orders", "order_option", "parse_overrides", "print_json", "score",
+           "scores"]
 
 
 #: What becomes a command, or an option makes of it.
@@ -66,6 +67,8 @@ class _Output(click.Path):
 FOLDER = click.Path(file_okay=False, path_type=Path)
 #: Type of options that name a file to write.
 OUTPUT = _Output()
+#: Type of options that name a page to write.
+PAGE = _Output((".html", ".htm"))
 #: Type of options that name a drawing to write.
 PICTURE = _Output((".png", ".svg", ".pdf", ".jpg", ".webp"))
 

@@ -5,15 +5,16 @@ from pathlib import Path
 
 import click
 
-from hypercast.host.commands.options import OUTPUT, json_option, print_json
+from hypercast.host.commands.options import PAGE, json_option, print_json
 from hypercast.host.files.durable_file import write_durably
+from hypercast.host.training.run_folder import RunFolder
 
 __all__ = ["report", "write_report"]
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
-@click.option("-o", "output", type=OUTPUT,
+@click.option("-o", "output", type=PAGE,
               help="The page.  [default: FOLDER/report.html]")
 @json_option
 def report(folder: Path, output: Path | None, as_json: bool) -> None:
@@ -21,6 +22,8 @@ def report(folder: Path, output: Path | None, as_json: bool) -> None:
 
     FOLDER was written by `hypercast train --run FOLDER`.
     """
+    if output:
+        RunFolder(folder).check_output(output)
     path = write_report(folder, output)
     size = path.stat().st_size
     if as_json:

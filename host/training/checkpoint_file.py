@@ -15,12 +15,13 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 from safetensors import SafetensorError
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
 from hypercast.errors import require
 from hypercast.host.compiler.state import STATE
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import read_bytes
+from hypercast.host.files.safetensors_bytes import safetensors_bytes
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.reference.array_types import IntArray
 from hypercast.reference.rows import Older
@@ -77,15 +78,8 @@ def save_checkpoint(path: Path, checkpoint: Checkpoint) -> None:
                                      for name, versions in state.versions.items()}}
                         if state.versions else {})}
             for prefix, state in states.items()}})
-    write_durably(path, _order(save(tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)})))
-
-
-def _order(content: bytes) -> bytes:
-    """The file with its header in alphabetical order: safetensors' order of metadata is random."""
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header = json.dumps(json.loads(content[8:begin]), sort_keys=True).encode()
-    header += b" " * (-len(header) % 8)
-    return len(header).to_bytes(8, "little") + header + content[begin:]
+    write_durably(path, safetensors_bytes(
+        tensors, {_FACTS: facts, _DIGEST: _digest(facts, tensors)}))
 
 
 def _read_stored(values: IntArray, name: str) -> Stored:

@@ -10,9 +10,10 @@ from typing import TextIO
 
 from hypercast.errors import InputError
 
-__all__ = ["FolderLock", "FolderLockError"]
+__all__ = ["LOCK", "FolderLock", "FolderLockError"]
 
-_NAME = "lock"
+#: The file that is locked. It stays in the folder.
+LOCK = "lock"
 
 
 class FolderLockError(InputError):
@@ -51,13 +52,13 @@ class FolderLock:
     Raises
     ------
     FolderLockError
-        If another process, or another part of this one, holds it, or the file is none.
+        If another process, or another part of this one, holds it, or the file is no lock.
     """
 
     def __init__(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         # The file stays: else a process might wait for a file that is no longer there.
-        self._file = _open_regular(folder / _NAME)
+        self._file = _open_regular(folder / LOCK)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -67,6 +68,11 @@ class FolderLock:
             raise FolderLockError(
                 f"{folder} is in use by process {holder or 'of unknown number'}; wait until that "
                 f"ends, or give another folder") from None
+        self._file.seek(0)
+        if self._file.read(20).strip().strip("0123456789"):
+            self._file.close()
+            raise FolderLockError(f"{folder / LOCK} is no lock of a run, which has the number of "
+                                  f"a process; rename it, or give another folder")
         self._file.truncate(0)
         self._file.write(f"{os.getpid()}\n")
         self._file.flush()

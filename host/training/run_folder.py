@@ -34,7 +34,7 @@ from hypercast.host.runtime.timeline import Profile
 from hypercast.host.runtime.trace import write_trace
 from hypercast.host.training.checkpoint import Checkpoint, CheckpointError
 from hypercast.host.training.checkpoint_file import load_checkpoint, save_checkpoint
-from hypercast.host.training.folder_lock import FolderLock
+from hypercast.host.training.folder_lock import LOCK, FolderLock
 from hypercast.host.training.kept_staleness import assignment_of
 from hypercast.host.training.numbers import TensorNumbers
 from hypercast.host.training.process_record import ProcessRecord, read_process_records
@@ -280,9 +280,22 @@ class RunFolder:
         ------
         FolderLockError
             If another process is writing.
+        RunError
+            If a file is there that a run would replace, and no run was.
         """
+        others = [path for name in _FILES if (path := self._folder / name).is_file()]
+        if others and not self._is_run:
+            raise RunError(f"{others[0]} is there, which a run would replace, and {self._folder} "
+                           f"holds no run; rename it, or give another folder")
         self._lock = FolderLock(self._folder)
         remove_abandoned(self._folder)
+
+    @property
+    def _is_run(self) -> bool:
+        """Whether the folder was made for a run; version 0.2.0 had no lock."""
+        with contextlib.suppress(InputError, OSError):
+            return (self._folder / LOCK).exists() or bool(load_description(self.description_path))
+        return False
 
     def check(self, description: Description) -> None:
         """Refuse a description that the folder could not hold.
@@ -300,6 +313,19 @@ class RunFolder:
             shown = line.encode("ascii", "backslashreplace").decode()
             raise RunError(f"{self._folder / _DESCRIPTION} would have to hold {shown}, which is no "
                            f"UTF-8 text; rename the file") from error
+
+    def check_output(self, path: Path) -> None:
+        """Refuse a file for output that is one of the run's own; its report may be made again.
+
+        Raises
+        ------
+        RunError
+            If it is.
+        """
+        for name in (LOCK, *_FILES):
+            own = self._folder / name
+            if name != REPORT and path.exists() and own.exists() and path.samefile(own):
+                raise RunError(f"{path} is a file of the run {self._folder}; give another")
 
     def require_writable(self) -> None:
         """Raise ``OSError`` if one of the files that are there cannot be replaced."""

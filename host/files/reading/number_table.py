@@ -2,6 +2,7 @@
 """Tables of numbers with commas between, also compressed by gzip."""
 
 import gzip
+import os
 import re
 import warnings
 from collections.abc import Iterator, Sequence
@@ -64,6 +65,9 @@ def read_real_numbers(path: Place, dtype: type[Real]) -> npt.NDArray[Real]:
 def _read(path: Place, dtype: type[Number], names: bool) -> npt.NDArray[Number]:
     parts, done, columns = list[npt.NDArray[Number]](), 0, 0
     with open_regular(path) as file, intact(path, "a table of numbers"):
+        if not file.seek(0, os.SEEK_END):  # which gzip takes for no lines
+            raise FileError(f"{path} is empty, of 0 bytes; get it again")
+        file.seek(0)
         stream = gzip.GzipFile(fileobj=file) if str(path).endswith(".gz") else file
         for lines in _blocks(stream, path):
             if not done:

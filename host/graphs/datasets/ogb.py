@@ -15,7 +15,7 @@ from hypercast.host.files.reading.arrays import opened_archive
 from hypercast.host.files.reading.number_table import read_real_numbers, read_whole_numbers
 from hypercast.host.files.reading.tensor_file import read_torch_arrays
 from hypercast.host.graphs.datasets.error import DatasetError, as_dataset_errors
-from hypercast.host.graphs.datasets.ogb_tasks import check_task
+from hypercast.host.graphs.datasets.ogb_tasks import check_task, edges_said
 from hypercast.host.graphs.datasets.splits import Splits
 from hypercast.host.graphs.graph_arguments import GraphArguments, graph_arguments
 from hypercast.reference.array_types import IntArray
@@ -63,6 +63,10 @@ def load_ogb(folder: str | PathLike[str], *, directed: bool = False) -> GraphArg
         if vertices not in (None, len(features)):
             raise DatasetError(f"{files['features']} has features of {len(features)} vertices, but "
                                f"the graph has {vertices}; download both again from {_ORIGIN}")
+        said = edges_said(raw)
+        if said not in (None, len(edges)):
+            raise DatasetError(f"{files['edges']} has {len(edges)} edges, but the graph has "
+                               f"{said}; download both again from {_ORIGIN}")
         return graph_arguments(edges, features, _known_labels(labels), directed=directed, **splits)
 
 

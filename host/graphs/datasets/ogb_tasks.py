@@ -10,7 +10,7 @@ from hypercast.host.files.reading.number_table import read_whole_numbers
 from hypercast.host.graphs.datasets.error import DatasetError
 from hypercast.reference.array_types import IntArray
 
-__all__ = ["check_task", "is_ogb"]
+__all__ = ["check_task", "edges_said", "is_ogb"]
 
 #: What is in ``raw/`` where there are several kinds of vertices or edges.
 _HETEROGENEOUS = ("triplet-type-list.csv.gz", "num-node-dict.csv.gz", "edge_index_dict.npz",
@@ -72,6 +72,12 @@ def check_task(folder: Path) -> int | None:
     return int(counts[0]) if len(counts) else None
 
 
+def edges_said(raw: Path) -> int | None:
+    """How many edges OGB says that the graph has; None if it does not."""
+    found = _counts(raw, "edge")
+    return int(found[0]) if len(found) == 1 else None
+
+
 def _homogeneous(raw: Path) -> str:
     """The usable part of a heterogeneous graph: edges between vertices of one kind, if any."""
     for relation in sorted(path.name for path in raw.glob(f"relations/*{_JOINT}*{_JOINT}*/")):
@@ -82,14 +88,17 @@ def _homogeneous(raw: Path) -> str:
     return _REMEDY
 
 
-def _counts(raw: Path) -> IntArray:
-    """Vertices of each graph, if that is said."""
-    table = raw / "num-node-list.csv.gz"
+def _counts(raw: Path, what: str = "node") -> IntArray:
+    """Vertices, or edges, of each graph, if that is said."""
+    table = raw / f"num-{what}-list.csv.gz"
     if table.exists():
         return read_whole_numbers(table)[:, 0]
     if (raw / "data.npz").exists():
         with opened_archive(raw / "data.npz") as arrays:
-            if "num_nodes_list" in arrays.names:
-                found: IntArray = arrays["num_nodes_list"].reshape(-1)
+            if f"num_{what}s_list" in arrays.names:
+                found: IntArray = arrays[f"num_{what}s_list"].reshape(-1)
+                if found.dtype.kind not in "iu":
+                    raise DatasetError(f"{raw / 'data.npz'} has num_{what}s_list of type "
+                                       f"{found.dtype}, which is no count; download it again")
                 return found
     return np.zeros(0, dtype=np.int64)

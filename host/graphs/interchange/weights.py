@@ -15,12 +15,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from safetensors.numpy import save
 
 from hypercast.errors import InputError
 from hypercast.host.files.durable_file import write_durably
 from hypercast.host.files.reading.regular_file import FileError
 from hypercast.host.files.reading.tensor_file import read_safetensors, read_torch
+from hypercast.host.files.safetensors_bytes import safetensors_bytes
 from hypercast.host.graphs.interchange.weight_names import (
     epsilon_names,
     own_names,
@@ -188,7 +188,7 @@ def save_weights(path: str | PathLike[str], network: Network,
         torch.save({name: torch.from_numpy(values) for name, values in tensors.items()}, content)
         write_durably(path, content.getvalue())
     elif path.suffix == ".safetensors":
-        write_durably(path, save(tensors, metadata={"format": "pt", **_MADE_HERE}))
+        write_durably(path, safetensors_bytes(tensors, {"format": "pt", **_MADE_HERE}))
     else:
         raise WeightsError(f"{path} must end in one of {', '.join(_SUFFIXES)}")
 

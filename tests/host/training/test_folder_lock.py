@@ -55,3 +55,12 @@ def test_a_lock_that_is_no_file_is_refused(tmp_path, make):
     with pytest.raises(FolderLockError, match=r"lock is no regular file, .*; remove it, or give"):
         FolderLock(tmp_path)
     assert (tmp_path / "other").read_text() == "mine" and sorted(tmp_path.iterdir()) == before
+
+
+def test_a_file_of_this_name_that_is_no_lock_is_kept(tmp_path):
+    (tmp_path / "lock").write_text("precious\n")
+    with pytest.raises(FolderLockError, match="is no lock of a run, which has the number of a pr"):
+        FolderLock(tmp_path)
+    assert (tmp_path / "lock").read_text() == "precious\n"
+    (tmp_path / "lock").write_text("")  # of a process that was killed
+    FolderLock(tmp_path).release()

@@ -107,6 +107,32 @@ def test_an_earlier_run_that_is_half_removed_is_not_taken_for_the_new_one(kept, 
         assert "holds no run" in refused("train", "--resume", "--run", kept, status=2)
 
 
+@pytest.mark.parametrize("name", ["run.toml", "run.json", "checkpoint.safetensors", "trace.json",
+                                  "report.html", "epochs.jsonl"])
+def test_files_of_others_are_kept(name, tmp_path):
+    (tmp_path / name).write_text("precious [")
+    with pytest.raises(RunError, match=rf"{name} is there, which a run would replace.*; rename it"):
+        trainer(tmp_path)
+    assert contents(tmp_path) == {name: b"precious ["}
+
+
+def test_a_run_that_has_no_lock_is_one(kept):
+    (kept / "lock").unlink()  # as of version 0.2.0
+    trainer(kept, resume=True).close()
+
+
+@pytest.mark.parametrize("command", ["export", "report", "predict"])
+def test_no_output_replaces_a_file_of_the_run(kept, command, tmp_path):
+    before = contents(kept)
+    suffix = {"export": "safetensors", "report": "html", "predict": "npz"}[command]
+    link = tmp_path / f"link.{suffix}"
+    link.symlink_to(kept / "checkpoint.safetensors")
+    for path in (link, kept / "checkpoint.safetensors", kept / "run.toml"):
+        message = refused(command, kept, "-o", path, status=2)
+        assert f"{path} is a file of the run {kept}; give another" in message or "end in" in message
+    assert {name: contents(kept)[name] for name in before} == before
+
+
 @pytest.mark.parametrize("link", [False, True])
 def test_a_run_without_its_checkpoint_is_not_begun_anew_in_silence(kept, link):
     path = RunFolder(kept).checkpoint_path

@@ -62,7 +62,8 @@ def test_the_first_line_names_all_columns_or_none(tmp_path_factory, names):
 
 
 def test_nothing(tmp_path):
-    assert read_whole_numbers(write(tmp_path / "a.csv", "")).size == 0
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(b""))
+    assert read_whole_numbers(tmp_path / "a.csv.gz").size == 0
 
 
 @pytest.mark.parametrize(("text", "message"), [
@@ -119,3 +120,12 @@ def test_whole_numbers_have_one_spelling(tmp_path, line):
 def test_zeros_are_whole_numbers(tmp_path):
     (tmp_path / "a.csv").write_text("0,10\n100,0\n-10,20\n")
     assert read_whole_numbers(tmp_path / "a.csv").tolist() == [[0, 10], [100, 0], [-10, 20]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz"])
+def test_a_file_of_no_bytes_is_no_table(tmp_path, suffix):
+    path = tmp_path / f"edge{suffix}"
+    path.touch()
+    for read in (read_whole_numbers, lambda path: read_real_numbers(path, np.float32)):
+        with pytest.raises(FileError, match="is empty, of 0 bytes; get it again"):
+            read(path)

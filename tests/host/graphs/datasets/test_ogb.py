@@ -249,3 +249,19 @@ def test_several_graphs_as_arrays(saved):
              num_nodes_list=np.array([2, 2]))
     with pytest.raises(DatasetError, match="for graph property prediction of OGB, 2 graphs"):
         Graph.load(saved)
+
+
+@pytest.mark.parametrize("counts", [np.array([2]), np.array([4])])
+def test_edges_are_as_many_as_is_said(saved, counts):
+    np.savez_compressed(saved / "raw/data.npz", edge_index=EDGES.T, node_feat=FEATURES,
+                        num_nodes_list=np.array([4]), num_edges_list=counts)
+    with pytest.raises(DatasetError, match=rf"has 3 edges, but the graph has {counts[0]}; downl"):
+        Graph.load(saved)
+
+
+@pytest.mark.parametrize("name", ["num_nodes_list", "num_edges_list"])
+def test_counts_that_are_none(saved, name):
+    np.savez_compressed(saved / "raw/data.npz", edge_index=EDGES.T, node_feat=FEATURES,
+                        **{name: np.array(["4"])})
+    with pytest.raises(DatasetError, match=f"has {name} of type <U1, which is no count"):
+        Graph.load(saved)

@@ -329,3 +329,10 @@ def test_a_file_that_cannot_be_written_is_named(tmp_path):
             save_weights(path, network, initial_parameters(network, 0))
         assert error.value.filename == str(path)
     assert not list(tmp_path.iterdir())
+
+
+def test_files_with_the_same_weights_are_the_same(tmp_path):
+    network = Model(hidden=5).network(KARATE)
+    for number in range(20):
+        save_weights(tmp_path / f"{number}.safetensors", network, initial_parameters(network, 0))
+    assert len({path.read_bytes() for path in tmp_path.iterdir()}) == 1
