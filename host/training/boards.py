@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """How boards are to train together, as a user says it: in Python and on the command line."""
 
+import contextlib
 import os
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Annotated
 
+from hypercast.errors import InputError
 from hypercast.host.cluster.assignment import LAYERS, SCHEMES, Assignment, unfit_value
 from hypercast.host.cluster.description import Cluster, load_cluster
 from hypercast.host.description.conversion import Within, call_text, check, given_fields
+from hypercast.host.files.given_path import given_path
 
 __all__ = ["Boards"]
 
@@ -166,9 +169,8 @@ class Boards:
 
 
 def _path(name: str, value: object) -> str:
-    if isinstance(value, (str, os.PathLike)) and (path := os.fspath(value)) and \
-            isinstance(path, str):
-        return path
+    with contextlib.suppress(InputError):
+        return str(given_path(value, name))
     what = "a Cluster, its name or a file" if name == "cluster" else "the path of a file"
     raise unfit_value(name, "must be {}, not {}", what, repr(value) if isinstance(
         value, (str, int, float)) else f"a {type(value).__name__}")

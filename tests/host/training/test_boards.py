@@ -23,6 +23,8 @@ from hypercast.host.training.boards import Boards
     ({"cluster": 3}, r"\[boards\] cluster must be a Cluster, its name or a file, not 3"),
     ({"cluster": "vcu128-3"}, "did you mean vcu128-"),
     ({"plan": ""}, r"\[boards\] plan must be the path of a file, not ''"),
+    ({"plan": "a\0b"}, r"\[boards\] plan must be the path of a file, not 'a\\x00b'"),
+    ({"cluster": b"x"}, r"\[boards\] cluster must be a Cluster, its name or a file, not a bytes"),
     ({"plan": "{a}.toml"}, r"\[boards\] plan \{a\}\.toml is for the boards of a cluster; give"),
     ({"staleness": "no"}, r"\[boards\] staleness must be true or false"),
     ({"smoothing": 0.5}, r"\[boards\] smoothing is of rows that are a step old; give staleness"),
