@@ -88,8 +88,9 @@ def test_a_folder_that_is_not_there(tmp_path):
 def test_a_command_that_is_about_to_begin(number, seconds, tmp_path):
     """A module that it imports waits, for as long as it takes the signal to come."""
     (tmp_path / "numpy.py").write_text("print('here', flush=True)\nimport time\ntime.sleep(60)\n")
-    code = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); " \
-           "from hypercast.__main__ import main; main()"
+    # It may be ignored here, as by nohup, and children would ignore it, too.
+    code = f"import signal, sys; signal.signal({number:d}, signal.SIG_DFL); " \
+           f"sys.path.insert(0, {str(tmp_path)!r}); from hypercast.__main__ import main; main()"
     process = subprocess.Popen([*PYTHON, "-c", code, "doctor"], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "here\n"
